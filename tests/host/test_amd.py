@@ -1,0 +1,420 @@
+"""AMD hosts: the SMI library, its command, the kernel's files; each may be missing or broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.host import amd_tree
+from vllm_launch.host import amd, amd_smi, amd_sysfs, facts
+
+Files = Callable[[dict[str, str]], str]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.usefixtures("no_amd_tools")
+class TestKernel:
+    def test_every_field_of_an_mi355x_node(self, files: Files) -> None:
+        root = files(amd_tree.mi355x())
+        host = amd.read(root)
+        assert dict(host.looked_for) == {
+            amd.LIBRARY: "not installed",
+            amd_smi.SOURCE: "not found",
+            amd_sysfs.SOURCE: "8 GPUs",
+        }
+        assert host.rocm == "7.0.2"
+        assert host.video_gid == os.stat(f"{root}/dev/kfd").st_gid
+        assert host.render_gid == os.stat(f"{root}/dev/dri/renderD128").st_gid
+        assert [gpu.index for gpu in host.gpus] == list(range(8))
+        gpu = host.gpus[1]
+        assert (gpu.vendor, gpu.name) == ("AMD", "AMD Instinct MI355X OAM")
+        assert (gpu.pci_device_id, gpu.pci_bus_id) == ("75a3", "0000:15:00.0")
+        assert (gpu.gfx_target, gpu.uuid) == ("gfx950", "0000000000000001")
+        assert (gpu.memory_bytes, gpu.memory_used_bytes) == (amd_tree.MI355X_BYTES, 297795584)
+        assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
+        assert gpu.unknown == ()
+        assert host == facts.from_dict(facts.to_dict(host))
+
+    def test_integrated_graphics_are_left_out_and_named(self, files: Files) -> None:
+        host = amd.read(files(amd_tree.apu_and_discrete()))
+        (gpu,) = host.gpus
+        assert (gpu.pci_device_id, gpu.gfx_target) == ("744c", "gfx1100")
+        assert gpu.name == "AMD GPU 744c"
+        assert "name" in dict(gpu.unknown)
+        assert dict(host.looked_for)["AMD GPU at 0000:0e:00.0"] == (
+            "left out: 0.5 GiB of memory, not a serving device"
+        )
+
+    def test_an_index_stays_the_drivers_own(self, files: Files) -> None:
+        tree = {**amd_tree.card(0, 1, "164e", 512 << 20), **amd_tree.node(1, 1, "164e", 100306)}
+        tree |= {**amd_tree.card(1, 2, "744c", 24 << 30), **amd_tree.node(2, 2, "744c", 110000)}
+        assert [gpu.index for gpu in amd.read(files(tree)).gpus] == [1]
+
+    def test_a_servers_old_vga_is_left_out(self, files: Files) -> None:
+        host = amd.read(files(amd_tree.card(0, 1, "515e", None)))
+        assert host.gpus == ()
+        assert "neither memory nor a compute target" in host.looked_for[-1][1]
+
+    def test_a_card_without_kfd_is_kept(self, files: Files) -> None:
+        (gpu,) = amd.read(files(amd_tree.card(0, 1, "74a1", amd_tree.MI300X_BYTES))).gpus
+        assert gpu.gfx_target is None
+        assert dict(gpu.unknown)["gfx_target"] == "no KFD node"
+
+    def test_a_kfd_node_without_a_card_is_kept(self, files: Files) -> None:
+        (gpu,) = amd.read(files(amd_tree.node(1, 5, "74a1", 90402))).gpus
+        assert (gpu.pci_device_id, gpu.gfx_target) == ("74a1", "gfx942")
+        assert gpu.memory_bytes is None
+        assert dict(gpu.unknown)["memory_bytes"] == "no DRM card"
+
+    def test_partitions_of_one_gpu_are_one_device(self, files: Files) -> None:
+        tree = amd_tree.card(
+            0, 5, "74a1", amd_tree.MI300X_BYTES, current_compute_partition="CPX\n"
+        )
+        for number in range(8):
+            tree |= amd_tree.node(1 + number, 5 | number << 20, "74a1", 90402)
+        (gpu,) = amd.read(files(tree)).gpus
+        assert gpu.compute_partition == "CPX"
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [
+            pytest.param("", "mem_info_vram_total is not there or empty", id="empty"),
+            pytest.param("lots\n", "mem_info_vram_total is no number", id="no number"),
+        ],
+    )
+    def test_memory_that_cannot_be_read(self, files: Files, content: str, reason: str) -> None:
+        tree = amd_tree.mi355x(2)
+        tree["sys/class/drm/card2/device/mem_info_vram_total"] = content
+        healthy, gpu = amd.read(files(tree)).gpus
+        assert gpu.memory_bytes is None
+        assert gpu.unknown == (("memory_bytes", reason),)
+        assert healthy.unknown == ()
+
+    def test_nodes_in_numeric_order(self, files: Files) -> None:
+        tree = {**amd_tree.node(10, 0x01, "74a1", 90402), **amd_tree.node(9, 0x02, "74a1", 90402)}
+        assert [gpu.pci_bus_id for gpu in amd.read(files(tree)).gpus] == [
+            "0000:02:00.0",
+            "0000:01:00.0",
+        ]
+
+    def test_the_address_is_the_link_where_uevent_is_missing(
+        self, files: Files, tmp_path: Path
+    ) -> None:
+        root = files({"sys/devices/pci0000:00/0000:C1:00.0/vendor": "0x1002\n"})
+        (tmp_path / "root/sys/class/drm/card0").mkdir(parents=True)
+        os.symlink("../../../devices/pci0000:00/0000:C1:00.0", f"{root}/sys/class/drm/card0/device")
+        assert [gpu.pci_bus_id for gpu in amd_sysfs.gpus(root)] == ["0000:c1:00.0"]
+
+    @pytest.mark.parametrize(
+        "tree",
+        [
+            pytest.param({}, id="nothing"),
+            pytest.param({"sys/class/drm/card0/device": "a file"}, id="device is a file"),
+            pytest.param({"sys/class/drm/card0/device/vendor": "zz"}, id="vendor is no number"),
+            pytest.param(
+                {"sys/class/kfd/kfd/topology/nodes/1/properties": "\0\0 vendor_id\n"}, id="garbage"
+            ),
+        ],
+    )
+    def test_no_gpu_in_broken_files(self, files: Files, tree: dict[str, str]) -> None:
+        assert amd.read(files(tree)).gpus == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "target"),
+    [(90500, "gfx950"), (90402, "gfx942"), (90010, "gfx90a"), (90012, "gfx90c"), (110501, "gfx1151")],
+)
+def test_gfx_target(version: int, target: str) -> None:
+    assert amd_sysfs.gfx_target(version) == target
+
+
+ASIC = {
+    "market_name": "AMD Instinct MI300X",
+    "vendor_id": "0x1002",
+    "device_id": "0x74a1",
+    "target_graphics_version": "gfx942",
+}
+STATIC = [
+    {
+        "gpu": index,
+        "asic": ASIC,
+        "bus": {"bdf": f"0000:{0x05 + 0x10 * index:02x}:00.0"},
+        "vram": {"type": "HBM", "size": {"value": 196592, "unit": "MB"}},
+        "partition": {"accelerator_partition": "SPX", "memory_partition": "NPS1"},
+    }
+    for index in range(2)
+]
+LIST = [{"gpu": index, "bdf": "", "uuid": f"uuid-{index}"} for index in range(2)]
+
+
+@pytest.fixture
+def command(
+    no_amd_tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., None]]:
+    """Put an ``amd-smi`` on the path that prints what it is given, or is a script."""
+    path = tmp_path / "bin" / "amd-smi"
+
+    def install(static: str = "", listing: str = "", script: str = "") -> None:
+        (tmp_path / "static").write_text(static)
+        (tmp_path / "list").write_text(listing)
+        path.write_text(script or f'#!/bin/sh\n[ "$2" = --json ] && /bin/cat "{tmp_path}/$1"\n')
+        path.chmod(0o755)
+
+    monkeypatch.setattr(amd_smi, "TIMEOUT_S", 20.0)
+    yield install
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(lambda rows: json.dumps(rows, indent=4), id="bare list"),
+        pytest.param(lambda rows: json.dumps({"gpu_data": rows}), id="gpu_data"),
+        pytest.param(
+            lambda rows: "[WARNING] user is not in the render group\n{oops\n[1]\n"
+            + json.dumps(rows, indent=4),
+            id="warnings before",
+        ),
+        pytest.param(lambda rows: json.dumps(rows) + "\ndone\n", id="words after"),
+    ],
+)
+def test_amd_smi(
+    command: Callable[..., None], files: Files, form: Callable[[object], str]
+) -> None:
+    command(form(STATIC), form(LIST))
+    host = amd.read(files({}))
+    assert host.looked_for[-1] == (amd_smi.SOURCE, "2 GPUs")
+    gpu = host.gpus[1]
+    assert (gpu.index, gpu.name, gpu.uuid) == (1, "AMD Instinct MI300X", "uuid-1")
+    assert (gpu.pci_device_id, gpu.pci_bus_id) == ("74a1", "0000:15:00.0")
+    assert (gpu.gfx_target, gpu.memory_bytes) == ("gfx942", amd_tree.MI300X_BYTES)
+    assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
+    assert gpu.unknown == (("memory_used_bytes", "amd-smi does not say"),)
+
+
+def test_the_kernel_fills_what_amd_smi_does_not_say(
+    command: Callable[..., None], files: Files
+) -> None:
+    command(json.dumps(STATIC))
+    host = amd.read(files(amd_tree.card(0, 0x15, "74a1", amd_tree.MI300X_BYTES)))
+    assert [gpu.memory_used_bytes for gpu in host.gpus] == [None, 297795584]
+    assert dict(host.gpus[1].unknown) == {"uuid": "amd-smi does not say"}
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        pytest.param({"value": 196592, "unit": "MB"}, amd_tree.MI300X_BYTES, id="value and unit"),
+        pytest.param("196592 MB", amd_tree.MI300X_BYTES, id="text"),
+        pytest.param(196592, amd_tree.MI300X_BYTES, id="number"),
+        pytest.param({"value": 24, "unit": "GB"}, 24 << 30, id="GB"),
+        pytest.param({"value": "N/A", "unit": "MB"}, None, id="not available"),
+        pytest.param("N/A", None, id="not available, text"),
+        pytest.param({"value": 1, "unit": "furlong"}, None, id="strange unit"),
+        pytest.param(None, None, id="null"),
+        pytest.param(0, None, id="zero"),
+    ],
+)
+def test_amd_smi_sizes(
+    command: Callable[..., None], files: Files, size: object, expected: int | None
+) -> None:
+    command(json.dumps([{"gpu": 0, "asic": ASIC, "vram": {"size": size}}]))
+    (gpu,) = amd.read(files({})).gpus
+    assert gpu.memory_bytes == expected
+    assert ("memory_bytes" in dict(gpu.unknown)) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [("0x74A1", "74a1"), ("74a1", "74a1"), (0x74A1, "74a1"), ("N/A", None), (None, None), (0, None)],
+)
+def test_device_id(device: object, expected: str | None) -> None:
+    assert amd_smi.device_id(device) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [
+        pytest.param("#!/bin/sh\necho no json\n", "its answer has no list of GPUs", id="no JSON"),
+        pytest.param("#!/bin/sh\nexit 3\n", "its answer has no list of GPUs", id="nothing said"),
+        pytest.param('#!/bin/sh\necho "[[[[[["\n', "its answer has no list", id="cut short"),
+        pytest.param("#!/no/such/shell\n", "No such file or directory", id="cannot be run"),
+        pytest.param("#!/bin/sh\necho '[]'\n", "no GPU", id="none listed"),
+    ],
+)
+def test_an_amd_smi_of_no_use_leaves_the_kernel(
+    command: Callable[..., None], files: Files, script: str, outcome: str
+) -> None:
+    command(script=script)
+    host = amd.read(files(amd_tree.mi355x()))
+    assert len(host.gpus) == 8
+    assert dict(host.looked_for)[amd_smi.SOURCE].startswith(outcome)
+
+
+def test_an_amd_smi_that_hangs_is_left_behind(
+    command: Callable[..., None], files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(amd_smi, "TIMEOUT_S", 0.2)
+    command(script="#!/bin/sh\n/bin/sleep 600\n")
+    host = amd.read(files(amd_tree.mi355x()))
+    assert len(host.gpus) == 8
+    assert dict(host.looked_for)[amd_smi.SOURCE] == "`amd-smi static` gave no answer in 0.2 s"
+
+
+LIBRARY = '''
+import ctypes
+ctypes.CDLL(None).printf(b"noise of a C library\\n")
+print("noise of the wrapper")
+class AmdSmiMemoryType:
+    VRAM = "vram"
+class Refused(Exception):
+    pass
+open_count = 0
+def amdsmi_init():
+    global open_count
+    open_count += 1
+def amdsmi_shut_down():
+    global open_count
+    open_count -= 1
+def amdsmi_get_processor_handles():
+    return [0, 1]
+def amdsmi_get_gpu_asic_info(handle):
+    return {"market_name": "AMD Instinct MI325X", "device_id": "0x74a5",
+            "target_graphics_version": "gfx942"}
+def amdsmi_get_gpu_device_uuid(handle):
+    return f"uuid-{handle}"
+def amdsmi_get_gpu_device_bdf(handle):
+    return f"0000:{0x05 + 0x10 * handle:02x}:00.0"
+def amdsmi_get_gpu_memory_total(handle, kind):
+    assert kind == "vram"
+    return 274861129728
+def amdsmi_get_gpu_memory_usage(handle, kind):
+    return 297795584
+def amdsmi_get_gpu_compute_partition(handle):
+    return "SPX"
+def amdsmi_get_gpu_memory_partition(handle):
+    return "NPS1"
+'''
+REFUSING = '''
+def refused(*args):
+    raise Refused("Error code:\\n\\t2 | AMDSMI_STATUS_NOT_SUPPORTED")
+'''
+
+
+@pytest.fixture
+def library(
+    no_amd_tools: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str], None]:
+    """Install an ``amdsmi`` package of the given source."""
+
+    def install(source: str) -> None:
+        monkeypatch.delitem(sys.modules, "amdsmi")
+        (tmp_path / "site").mkdir()
+        (tmp_path / "site/amdsmi.py").write_text(source)
+        monkeypatch.syspath_prepend(tmp_path / "site")
+
+    return install
+
+
+def test_amdsmi(
+    library: Callable[[str], None], files: Files, capfd: pytest.CaptureFixture[str]
+) -> None:
+    library(LIBRARY)
+    host = amd.read(files({}))
+    assert host.looked_for == ((amd.LIBRARY, "2 GPUs"),)
+    gpu = host.gpus[1]
+    assert (gpu.index, gpu.name, gpu.uuid) == (1, "AMD Instinct MI325X", "uuid-1")
+    assert (gpu.pci_device_id, gpu.pci_bus_id) == ("74a5", "0000:15:00.0")
+    assert (gpu.gfx_target, gpu.memory_bytes) == ("gfx942", 274861129728)
+    assert gpu.memory_used_bytes == 297795584
+    assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
+    assert gpu.unknown == ()
+    assert sys.modules["amdsmi"].open_count == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_amdsmi_prints_never_reaches_a_pipe(
+    library: Callable[[str], None], tmp_path: Path
+) -> None:
+    library(LIBRARY)
+    script = "print('before'); from vllm_launch.host import amd; amd.read('/none'); print('after')"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert done.stdout == b"before\nafter\n"
+
+
+def test_amdsmi_with_standard_output_closed(
+    library: Callable[[str], None], tmp_path: Path
+) -> None:
+    library(LIBRARY)
+    script = "from vllm_launch.host import amd; assert len(amd.read('/none').gpus) == 2"
+    path = os.pathsep.join([str(ROOT), str(tmp_path / "site")])
+    subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -c "$1" >&-', sys.executable, script],
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ("amdsmi_get_gpu_asic_info", ["name", "pci_device_id", "gfx_target"]),
+        ("amdsmi_get_gpu_device_uuid", ["uuid"]),
+        ("amdsmi_get_gpu_device_bdf", ["pci_bus_id"]),
+        ("amdsmi_get_gpu_memory_total", ["memory_bytes"]),
+        ("amdsmi_get_gpu_memory_usage", ["memory_used_bytes"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_one_refused_query_of_amdsmi_hides_nothing_else(
+    library: Callable[[str], None], files: Files, query: str, fields: list[str]
+) -> None:
+    library(f"{LIBRARY}{REFUSING}\n{query} = refused\n")
+    gpus = amd.read(files({})).gpus
+    assert len(gpus) == 2
+    assert [field for field, _ in gpus[0].unknown] == fields
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome"),
+    [
+        pytest.param(
+            "print('Unable to find libamd_smi.so'); {}['libamd_smi.so']",
+            "installed, but not its library: KeyError: 'libamd_smi.so'",
+            id="KeyError",
+        ),
+        pytest.param("import ctypes; ctypes.CDLL('libno.so')", "installed, but not its", id="OSError"),
+        pytest.param("import sys; sys.none", "installed, but not its", id="AttributeError"),
+        pytest.param("raise ImportError('x')", "installed, but not its", id="ImportError"),
+        pytest.param("import sys; sys.exit(1)", "installed, but not its", id="exits"),
+        pytest.param(f"{LIBRARY}{REFUSING}\namdsmi_init = refused", "failed: Refused:", id="init"),
+        pytest.param("", "failed: AttributeError:", id="another package of that name"),
+        pytest.param(
+            f"{LIBRARY}\namdsmi_get_processor_handles = list", "no GPU", id="lists nothing"
+        ),
+    ],
+)
+def test_an_amdsmi_of_no_use_leaves_the_kernel(
+    library: Callable[[str], None],
+    files: Files,
+    capfd: pytest.CaptureFixture[str],
+    source: str,
+    outcome: str,
+) -> None:
+    library(source)
+    host = amd.read(files(amd_tree.mi355x()))
+    assert len(host.gpus) == 8
+    assert host.looked_for[0][0] == amd.LIBRARY
+    assert host.looked_for[0][1].startswith(outcome)
+    assert host == facts.from_dict(facts.to_dict(host))
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,128 @@
+"""Many choices in, many deployments out: JSON lines, in the portable form."""
+
+from __future__ import annotations
+
+import json
+
+from .errors import LaunchError, UsageError
+from .model.choice import Pool, Pools, Request
+from .render.records import deployment_record, error_record
+from .resolve.choose import choose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from .resolve.resolver import Resolver
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_KNOWN = {
+    "hardware", "variant", "strategy", "nodes", "features", "kv_offload", "instances", "pd",
+    "preset", "point", "host_facts",
+}  # fmt: skip
+
+
+def answers(lines: Iterable[str], resolver_of: Callable[[str], Resolver]) -> Iterator[str]:
+    """One line of JSON for each line of JSON; a line that fails answers with its error."""
+    for line in lines:
+        if line.strip():
+            try:
+                yield _encode(_answer(line, resolver_of))
+            except LaunchError as error:
+                yield _encode(error_record(error))
+
+
+def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]:
+    try:
+        case = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not valid JSON: {error}") from None
+    if not isinstance(case, dict) or not isinstance(case.get("recipe"), str):
+        raise UsageError('expected {"recipe": "org/repo", "input": {…}}')
+    resolver = resolver_of(case["recipe"])
+    request = request_of(case.get("input") or {})
+    choice = choose(resolver.recipe, resolver.taxonomy, resolver.strategy, request)
+    return deployment_record(resolver.resolve(choice))
+
+
+def request_of(given: dict[str, Any]) -> Request:
+    """A batch input as a request. Raises UsageError for a key or value that cannot be."""
+    if not isinstance(given, dict):
+        raise UsageError("input must be a mapping")
+    if not given.keys() <= _KNOWN:
+        unknown = ", ".join(sorted(given.keys() - _KNOWN))
+        raise UsageError(f"unknown input key: {unknown}", hint=f"known: {', '.join(sorted(_KNOWN))}")
+    return Request(
+        hardware=_typed(given, "hardware", str),
+        variant=_typed(given, "variant", str),
+        strategy=_typed(given, "strategy", str),
+        nodes=_count(given, "nodes"),
+        features=_features(given),
+        kv_offload=_typed(given, "kv_offload", str),
+        instances=_count(given, "instances"),
+        pools=_pools(given),
+        preset=_typed(given, "preset", str),
+        point=_typed(given, "point", str),
+    )
+
+
+def _typed(given: dict[str, Any], key: str, kind: type) -> Any:
+    value = given.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise UsageError(f"input.{key} must be text, found {value!r}")
+    return value
+
+
+def _count(given: dict[str, Any], key: str) -> int | None:
+    value = given.get(key)
+    if value is None:
+        return None
+    if type(value) is not int or not 1 <= value <= 100_000:
+        raise UsageError(f"input.{key} must be a whole number of 1 or more, found {value!r}")
+    return value
+
+
+def _features(given: dict[str, Any]) -> tuple[tuple[str, str | None], ...] | None:
+    """``true`` turns a feature on, a text picks its mode, ``false`` leaves it off."""
+    features = given.get("features")
+    if features is None:
+        return None
+    if not isinstance(features, dict):
+        raise UsageError("input.features must be a mapping from names to true or a mode")
+    on = []
+    for name, value in features.items():
+        if value is True:
+            on.append((name, None))
+        elif isinstance(value, str):
+            on.append((name, value))
+        elif value is not False and value is not None:
+            raise UsageError(f"input.features.{name} must be true or a mode, found {value!r}")
+    return tuple(on)
+
+
+def _pools(given: dict[str, Any]) -> Pools | None:
+    """``null`` means both pools on one node; a missing key leaves both to the recipe."""
+    if "pd" not in given:
+        return None
+    pd = given["pd"]
+    if pd is None:
+        return Pools(shared=True)
+    if not isinstance(pd, dict) or not pd.keys() <= {"prefill", "decode"}:
+        raise UsageError('input.pd must be null or {"prefill": {…}, "decode": {…}}')
+    return Pools(**{role: _pool(pd.get(role), role) for role in ("prefill", "decode")})
+
+
+def _pool(given: Any, role: str) -> Pool:
+    if given is None:
+        return Pool()
+    if not isinstance(given, dict) or not given.keys() <= {"nodes", "rank", "parallelism"}:
+        raise UsageError(f"input.pd.{role} takes nodes, rank and parallelism")
+    nodes = _count(given, "nodes")
+    rank = given.get("rank")
+    if rank is not None and (type(rank) is not int or not 0 <= rank < (nodes or 1)):
+        raise UsageError(f"input.pd.{role}.rank must be below its nodes, found {rank!r}")
+    mode = given.get("parallelism")
+    if mode not in (None, "tp", "tep", "dep"):
+        raise UsageError(f"input.pd.{role}.parallelism must be tp, tep or dep, found {mode!r}")
+    return Pool(nodes=nodes, rank=rank, parallelism=mode)

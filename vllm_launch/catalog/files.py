@@ -1,0 +1,113 @@
+"""Read a file into a tree, through a cache that the file's own bytes invalidate."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import stat
+import sys
+
+from .. import __version__
+from ..errors import RecipeError
+from ..model.problem import Problem
+from .tree import MAX_BYTES, SyntaxFault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .tree import Node
+
+
+def read_tree(path: str, shown: str) -> Node:
+    """The tree of a YAML or JSON file; ``shown`` is how messages name the file.
+
+    Raises RecipeError with every syntax fault in it.
+    """
+    data = read_bytes(path, shown)
+    cached = _cache_path(path)
+    tree = _from_cache(cached, data)
+    if tree is None:
+        tree = parse(data, shown, is_json=path.endswith(".json"))
+        _to_cache(cached, data, tree)
+    return tree
+
+
+def read_bytes(path: str, shown: str) -> bytes:
+    """A regular file's bytes. Raises RecipeError where there is none or it is over 1 MiB."""
+    try:
+        with open(path, "rb", opener=_no_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise RecipeError(f"{shown} is not a file")
+            return file.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        raise RecipeError(f"{shown} is a directory, not a file") from None
+    except OSError as error:
+        raise RecipeError(f"cannot read {shown}: {error.strerror}") from None
+
+
+def _no_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def parse(data: bytes, shown: str, *, is_json: bool) -> Node:
+    """Parse without the cache. Raises RecipeError with every syntax fault found."""
+    if is_json:
+        from .jsontext import parse as parse_text
+    else:
+        from .yamltext import parse as parse_text
+    faults: list[SyntaxFault] = []
+    try:
+        tree = parse_text(data, faults)
+    except SyntaxFault as fault:
+        faults.append(fault)
+    if faults:
+        raise broken(shown, [_problem(fault, shown) for fault in faults])
+    return tree
+
+
+def broken(shown: str, problems: list[Problem]) -> RecipeError:
+    """The error for a file with faults, in the order in which they stand in it."""
+    ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
+    errors = sum(not problem.warning for problem in ordered)
+    noun = "error" if errors == 1 else "errors"
+    return RecipeError(f"{shown} cannot be used: {errors} {noun}", problems=ordered)
+
+
+def _problem(fault: SyntaxFault, shown: str) -> Problem:
+    return Problem(
+        file=shown, line=fault.line, column=fault.column, path=fault.path,
+        message=fault.message, hint=fault.hint,
+    )
+
+
+def cache_directory() -> str:
+    """Where things that can be made again are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "vllm-launch")
+
+
+def _cache_path(path: str) -> str:
+    name = os.path.abspath(path).replace("%", "%%").replace(os.sep, "%")[-200:]
+    return os.path.join(cache_directory(), f"trees-{sys.implementation.cache_tag}", name)
+
+
+def _from_cache(cached: str, data: bytes) -> Node | None:
+    """The cached tree, if it was made by this version from these very bytes."""
+    try:
+        with open(cached, "rb") as file:
+            version, source, tree = marshal.load(file)
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    return tree if version == __version__ and source == data else None
+
+
+def _to_cache(cached: str, data: bytes, tree: Node) -> None:
+    """Keep the tree; a cache that cannot be written is no fault."""
+    partial = f"{cached}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(cached), mode=0o700, exist_ok=True)
+        with open(partial, "wb") as file:
+            marshal.dump((__version__, data, tree), file)
+        os.replace(partial, cached)
+    except OSError:
+        return

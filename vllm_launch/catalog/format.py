@@ -1,0 +1,432 @@
+"""The recipe format, key by key: what may stand where, and the record it becomes."""
+
+from __future__ import annotations
+
+from ..model.recipe import (
+    Dependency,
+    Evidence,
+    Feature,
+    HardwareOverride,
+    Images,
+    Meta,
+    Mode,
+    ModeOverride,
+    Model,
+    Note,
+    Point,
+    PrecisionHardware,
+    Preset,
+    PresetImage,
+    Recipe,
+    RoleOverride,
+    Selection,
+    Size,
+    StrategyOverride,
+    Variant,
+    When,
+    Word,
+)
+from ..model.strategy import (
+    HardwareMatch,
+    KvStore,
+    Router,
+    StoreClient,
+    StoreProcess,
+    StoreRole,
+    StoreRoles,
+    StoreServer,
+    Strategy,
+    StrategyRole,
+)
+from ..model.taxonomy import Companion, HardwareProfile, KvOffloadOption, Task, Taxonomy
+from .kinds import (
+    ABSENT,
+    arguments,
+    boolean,
+    command,
+    count,
+    data,
+    date,
+    integer,
+    keyed,
+    listed,
+    number,
+    one_of,
+    table,
+    text,
+    variables,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .kinds import Reader, Reading
+    from .tree import Node
+
+_texts = listed(text)
+_words = keyed(text)
+_cuda = ("cu126", "cu128", "cu129", "cu130")
+_pool_mode = one_of("tp", "tep", "dep")
+
+
+def _one_or_keyed(record: type[Size] | type[Word], reader: Reader) -> Reader:
+    """One value, or one for each hardware key; a single one stands under "default"."""
+    many = keyed(reader)
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] == "map":
+            values = many(node, path, reading)
+        else:
+            value = reader(node, path, reading)
+            if value is ABSENT:
+                return ABSENT
+            values = {"default": value}
+        return record(by_key=values, where=reading.source(node, path))
+
+    return read
+
+
+_size = _one_or_keyed(Size, count)
+_keyed_word = _one_or_keyed(Word, _pool_mode)
+
+
+def _images(single: str) -> Reader:
+    """Images by brand; a plain string counts for the brand ``single`` ("*": for any)."""
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] != "map":
+            value = text(node, path, reading)
+            by_brand = {} if value is ABSENT else {single: value}
+        elif any(key in _cuda for key, _, _, _ in node[3]):
+            by_brand = {single: _newest_cuda(node, path, reading)}
+        else:
+            by_brand = {
+                key: _brand_image(child, f"{path}.{key}", reading)
+                for key, _, _, child in node[3]
+                if child[0] != "null"
+            }
+        by_brand = {brand: image for brand, image in by_brand.items() if image is not ABSENT}
+        return Images(by_brand=by_brand, where=reading.source(node, path))
+
+    return read
+
+
+def _brand_image(node: Node, path: str, reading: Reading) -> Any:
+    return _newest_cuda(node, path, reading) if node[0] == "map" else text(node, path, reading)
+
+
+def _newest_cuda(node: Node, path: str, reading: Reading) -> Any:
+    """The image for CUDA 13.0 out of a CUDA map, or for the newest that it has."""
+    by_cuda = _words(node, path, reading)
+    return by_cuda[max(by_cuda)] if by_cuda else ABSENT
+
+
+def _preset_image(node: Node, path: str, reading: Reading) -> Any:
+    if node[0] == "map":
+        return _pinned(node, path, reading)
+    value = text(node, path, reading)
+    if value is ABSENT:
+        return ABSENT
+    return PresetImage(vllm=value, where=reading.source(node, path))
+
+
+def _choice(node: Node, path: str, reading: Reading) -> Any:
+    """Whether a feature is on, or in which mode."""
+    return node[3] if node[0] == "bool" else text(node, path, reading)
+
+
+def _flags(node: Node, path: str, reading: Reading) -> Any:
+    """A list of flags, each with its place."""
+    values = _texts(node, path, reading)
+    if values is ABSENT:
+        return ABSENT
+    places = [child for child in node[3] if child[0] == "text"]
+    return tuple(
+        (value, reading.source(place, path)) for value, place in zip(values, places, strict=False)
+    )
+
+
+def _json_arguments(node: Node, path: str, reading: Reading) -> Any:
+    """Flags with the values to merge into their JSON, each with its place."""
+    values = data(node, path, reading)
+    if not isinstance(values, dict) or not all(isinstance(v, dict) for v in values.values()):
+        return reading.problem(node, path, "expected a mapping from flags to mappings")
+    return tuple(
+        (key, values[key], reading.source(("text", line, 1, key, ""), path))
+        for key, line, _, _ in node[3]
+    )
+
+
+_pinned = table(PresetImage, vllm=text, pip=_texts, required=("vllm",))
+_selection = table(
+    Selection, features=keyed(_choice), kv_offload=text, nodes=count
+)
+_tuning: dict[str, Reader] = {
+    "tp": _size,
+    "args": arguments,
+    "remove_args": _flags,
+    "json_args": _json_arguments,
+    "env": variables,
+    "image": _preset_image,
+    "select": _selection,
+}
+_point = table(Point, label=text, description=text, concurrency=integer, **_tuning)
+_preset = table(
+    Preset,
+    label=text,
+    hardware=text,
+    strategy=text,
+    variants=_texts,
+    workload=text,
+    description=text,
+    source=table(Evidence, label=text, href=text, key=text, revision=text),
+    points=keyed(_point),
+    runbook=text,
+    **_tuning,
+    required=("hardware", "strategy"),
+    ignored=("json",),
+)
+
+_mode_override = table(ModeOverride, args=arguments, env=variables)
+_support = keyed(one_of("supported", "unsupported", "verified"))
+_mode = table(
+    Mode,
+    label=text,
+    description=text,
+    args=arguments,
+    env=variables,
+    variants=_texts,
+    hardware=_support,
+    hardware_overrides=keyed(_mode_override),
+)
+_feature = table(
+    Feature,
+    description=text,
+    args=arguments,
+    env=variables,
+    default_mode=text,
+    modes=keyed(_mode),
+    hardware=_support,
+    hardware_overrides=keyed(_mode_override),
+    strategies=_texts,
+    excludes=_texts,
+)
+
+_hardware_override = table(
+    HardwareOverride, extra_args=arguments, extra_env=variables, docker_image=_images("*")
+)
+_variant = table(
+    Variant,
+    model_id=text,
+    label=text,
+    precision=text,
+    precision_hardware=table(PrecisionHardware, brand=text, generation=text),
+    vram_minimum_gb=number,
+    description=text,
+    min_vllm_version=text,
+    supported_hardware=_texts,
+    tp=_size,
+    default_modes=_words,
+    extra_args=arguments,
+    extra_env=variables,
+    docker_image=_images("nvidia"),
+    hardware_overrides=keyed(_hardware_override),
+    ignored=("json",),
+)
+
+_router = table(
+    Router, policy=text, install=data, port=count, intra_node_data_parallel_size=count
+)
+_role_override = table(
+    RoleOverride,
+    vllm_args=arguments,
+    env=variables,
+    parallelism=_keyed_word,
+    tp=_size,
+    nodes=_size,
+    gpus=_size,
+    hardware_overrides=keyed(_hardware_override),
+)
+_strategy_override = table(
+    StrategyOverride,
+    tp=_size,
+    extra_args=arguments,
+    vllm_args=arguments,
+    env=variables,
+    extra_env=variables,
+    hardware_overrides=keyed(_hardware_override),
+    pool_modes=listed(_pool_mode),
+    prefill=_role_override,
+    decode=_role_override,
+    router=_router,
+)
+
+_model = table(
+    Model,
+    model_id=text,
+    min_vllm_version=text,
+    nightly_required=boolean,
+    docker_image=_images("nvidia"),
+    architecture=text,
+    parameter_count=text,
+    active_parameters=text,
+    context_length=integer,
+    base_args=arguments,
+    base_env=variables,
+    mandatory_args=arguments,
+    prerequisites=data,
+    install=data,
+    smg_grpc=data,
+    docker_source=data,
+    flashinfer_autotune=boolean,
+    supports_dcp=boolean,
+    required=("model_id",),
+)
+_meta = table(
+    Meta,
+    title=text,
+    slug=text,
+    provider=text,
+    description=text,
+    date_added=date,
+    date_updated=date,
+    difficulty=text,
+    tasks=_texts,
+    performance_headline=text,
+    related_recipes=_texts,
+    hardware=_words,
+    default_hardware=text,
+    platforms=data,
+)
+_note = table(
+    Note,
+    title=text,
+    when=table(
+        When, hardware=_texts, strategy=_texts, variant=_texts, role=_texts, preset=_texts,
+        feature=_texts,
+    ),
+    body=text,
+    required=("title", "body"),
+)
+_dependency = table(
+    Dependency, note=text, command=command, brand=text, optional=boolean, install_modes=_texts,
+    required=("command",),
+)
+
+RECIPE = table(
+    Recipe,
+    meta=_meta,
+    model=_model,
+    features=keyed(_feature),
+    opt_in_features=_texts,
+    hardware_opt_in_features=keyed(_texts),
+    variants=keyed(_variant),
+    compatible_strategies=_texts,
+    default_strategy=text,
+    strategy_hardware=keyed(_support),
+    strategy_min_gpus=keyed(count),
+    hardware_overrides=keyed(_hardware_override),
+    strategy_overrides=keyed(_strategy_override),
+    kv_offload_support=_words,
+    presets=keyed(_preset),
+    notes=listed(_note),
+    dependencies=listed(_dependency),
+    hardware_notes=data,
+    client=data,
+    benchmark=data,
+    omni=data,
+    guide=text,
+    required=("model", "variants"),
+    # The published JSON's own keys; "alternatives" is read before (see recipes.py).
+    ignored=("hf_id", "recommended_command", "source"),
+)
+
+_strategy_role = table(
+    StrategyRole, vllm_args=arguments, env=variables, parallelism=_pool_mode
+)
+STRATEGY = table(
+    Strategy,
+    name=text,
+    deploy_type=one_of("single_node", "multi_node", "pd_cluster"),
+    display_name=text,
+    short_label=text,
+    orientation=text,
+    description=text,
+    hardware_match=table(
+        HardwareMatch, min_gpus=count, max_gpus=count, multi_node=boolean, architecture=text
+    ),
+    parallelism=one_of("tp_pp", "tp_dp"),
+    parallel_flag=text,
+    vllm_args=arguments,
+    env=variables,
+    prefill=_strategy_role,
+    decode=_strategy_role,
+    router=_router,
+    required=("name", "deploy_type"),
+)
+
+_store_role = table(StoreRole, args=arguments)
+_store_process = table(
+    StoreProcess, command=command, description=text, note=text, config=data, required=("command",)
+)
+KV_STORE = table(
+    KvStore,
+    name=text,
+    deploy_type=text,
+    display_name=text,
+    label=text,
+    order=number,
+    description=text,
+    router=_router,
+    vllm=table(StoreServer, vllm_args=arguments, env=variables, install=data, port=count),
+    pd=table(StoreRoles, prefill=_store_role, decode=_store_role),
+    mooncake_master=_store_process,
+    mooncake_store_config=_store_process,
+    mooncake_vllm_config=table(StoreClient, mode=text, note=text, template=data),
+    min_vllm_version=text,
+    default_instances=count,
+    required=("name",),
+)
+
+_profile = table(
+    HardwareProfile,
+    brand=text,
+    generation=text,
+    display_name=text,
+    description=text,
+    gpu_count=count,
+    vram_gb=number,
+    multi_node=boolean,
+    scalable=boolean,
+    restricted=boolean,
+    compute_arch=text,
+    required=("brand", "generation", "gpu_count", "vram_gb"),
+)
+_offload = table(
+    KvOffloadOption,
+    display_name=text,
+    label=text,
+    group=text,
+    order=number,
+    description=text,
+    args=arguments,
+    env=variables,
+    strategies=_texts,
+    brands=_texts,
+    requires_opt_in=boolean,
+    companion=table(
+        Companion, label=text, description=text, command=command, required=("label", "command")
+    ),
+    install=data,
+    docs_url=text,
+)
+TAXONOMY = table(
+    Taxonomy,
+    hardware_profiles=keyed(_profile),
+    kv_offload=keyed(_offload),
+    kv_offload_groups=data,
+    tasks=listed(table(Task, id=text, display_name=text, description=text, required=("id",))),
+    strategies=_texts,
+    required=("hardware_profiles",),
+)

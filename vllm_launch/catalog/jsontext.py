@@ -1,0 +1,123 @@
+"""JSON text to the same tree as YAML, with places."""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecodeError, scanstring
+
+from .tree import MAX_DEPTH, MAX_NODES, SyntaxFault, decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .tree import Node
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_WORDS = {"true": ("bool", True), "false": ("bool", False), "null": ("null", None)}
+
+
+def parse(data: bytes, faults: list[SyntaxFault]) -> Node:
+    """Read one JSON document; ``faults`` collects duplicate keys.
+
+    Raises SyntaxFault: not UTF-8, too large, not JSON.
+    """
+    reader = _Reader(decode(data), faults)
+    root, end = reader.value(reader.skip(0), "", 0)
+    end = reader.skip(end)
+    if end != len(reader.text):
+        raise reader.fault(end, "the document ends here, but more text follows")
+    return root
+
+
+class _Reader:
+    def __init__(self, text: str, faults: list[SyntaxFault]) -> None:
+        self.text = text
+        self.faults = faults
+        self.count = 0
+
+    def place(self, at: int) -> tuple[int, int]:
+        return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
+
+    def fault(self, at: int, message: str, hint: str = "", path: str = "") -> SyntaxFault:
+        return SyntaxFault(*self.place(at), message, hint, path)
+
+    def skip(self, at: int) -> int:
+        match = _SPACE.match(self.text, at)
+        return match.end() if match else at
+
+    def value(self, at: int, path: str, depth: int) -> tuple[Node, int]:
+        self.count += 1
+        if depth > MAX_DEPTH or self.count > MAX_NODES:
+            raise self.fault(at, f"nested more than {MAX_DEPTH} levels deep, or far too large")
+        first = self.text[at : at + 1]
+        if first == "{":
+            return self.map(at, path, depth)
+        if first == "[":
+            return self.list(at, path, depth)
+        if first == '"':
+            text, end = self.string(at)
+            return ("text", *self.place(at), text, ""), end
+        return self.word(at)
+
+    def string(self, at: int) -> tuple[str, int]:
+        try:
+            text, end = scanstring(self.text, at + 1, True)
+            text.encode()
+        except JSONDecodeError as error:
+            raise self.fault(error.pos, f"not valid JSON: {error.msg}") from None
+        except UnicodeEncodeError:
+            raise self.fault(at, "half of a surrogate pair is no character") from None
+        return text, end
+
+    def word(self, at: int) -> tuple[Node, int]:
+        for word, (kind, value) in _WORDS.items():
+            if self.text.startswith(word, at):
+                return (kind, *self.place(at), value, word), at + len(word)
+        match = _NUMBER.match(self.text, at)
+        if match is None or len(match.group()) > 40:
+            raise self.fault(at, "not valid JSON: a value of ordinary size was expected here")
+        raw = match.group()
+        if match.group(1) or match.group(2):
+            return ("float", *self.place(at), float(raw), raw), match.end()
+        return ("int", *self.place(at), int(raw), raw), match.end()
+
+    def list(self, at: int, path: str, depth: int) -> tuple[Node, int]:
+        items: list[Node] = []
+        here = self.skip(at + 1)
+        if self.text[here : here + 1] == "]":
+            return ("list", *self.place(at), (), ""), here + 1
+        while True:
+            item, here = self.value(here, f"{path}[{len(items)}]", depth + 1)
+            items.append(item)
+            here = self.skip(here)
+            if self.text[here : here + 1] == "]":
+                return ("list", *self.place(at), tuple(items), ""), here + 1
+            here = self.skip(self.expect(here, ",", "',' or ']'"))
+
+    def map(self, at: int, path: str, depth: int) -> tuple[Node, int]:
+        entries: dict[str, tuple[str, int, int, Node]] = {}
+        here = self.skip(at + 1)
+        if self.text[here : here + 1] == "}":
+            return ("map", *self.place(at), (), ""), here + 1
+        while True:
+            if self.text[here : here + 1] != '"':
+                raise self.fault(here, "not valid JSON: a key in double quotes was expected here")
+            start = here
+            key, here = self.string(here)
+            if key in entries:
+                first = f"the first is on line {entries[key][1]}"
+                message = f"duplicate key {key!r}; {first}"
+                self.faults.append(self.fault(start, message, "keep one of the two", path))
+            here = self.skip(self.expect(self.skip(here), ":", "':'"))
+            below = f"{path}.{key}" if path else key
+            item, here = self.value(here, below, depth + 1)
+            entries.setdefault(key, (key, *self.place(start), item))
+            here = self.skip(here)
+            if self.text[here : here + 1] == "}":
+                return ("map", *self.place(at), tuple(entries.values()), ""), here + 1
+            here = self.skip(self.expect(here, ",", "',' or '}'"))
+
+    def expect(self, at: int, mark: str, wanted: str) -> int:
+        if self.text[at : at + 1] != mark:
+            raise self.fault(at, f"not valid JSON: {wanted} was expected here")
+        return at + 1

@@ -1,0 +1,267 @@
+"""Readers of values: a node in, a checked value out, every fault noted on the way.
+
+A reader never raises for what a file says: it notes the fault and returns ``ABSENT``, so
+that one pass finds them all. ``table`` builds a record from a mapping: its keyword
+arguments are the format, key by key.
+"""
+
+from __future__ import annotations
+
+from ..model.problem import Problem
+from ..model.source import Source, paired
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from typing_extensions import TypeAlias
+
+    from ..model.record import Record
+    from .tree import Node
+
+    Reader: TypeAlias = Callable[[Node, str, "Reading"], Any]
+
+ABSENT: Any = object()
+
+_NAMES = {
+    "text": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "a boolean",
+    "null": "nothing",
+    "date": "a date",
+    "list": "a list",
+    "map": "a mapping",
+}
+
+
+class Reading:
+    """One file being read: where its faults go, and how strict to be about unknown keys."""
+
+    __slots__ = ("file", "key", "own", "problems")
+
+    def __init__(self, file: str, own: bool) -> None:
+        self.file = file
+        self.own = own  # this project's own recipes: an unknown key is an error
+        self.key = ""  # the key whose value a keyed reader hands on
+        self.problems: list[Problem] = []
+
+    def problem(
+        self, node: Node, path: str, message: str, hint: str = "", warning: bool = False
+    ) -> Any:
+        self.problems.append(
+            Problem(
+                file=self.file, line=node[1], column=node[2], path=path,
+                message=message, hint=hint, warning=warning,
+            )
+        )
+        return ABSENT
+
+    def source(self, node: Node, path: str) -> Source:
+        return Source(layer=path, file=self.file, line=node[1])
+
+
+def describe(node: Node) -> str:
+    """What was found, in a few words."""
+    kind, _, _, value, raw = node
+    if kind == "odd":
+        return f"{raw}, which YAML 1.1 reads as {value}"
+    if kind == "text":
+        return f"the text {value[:40]!r}"
+    return f"{_NAMES[kind]} ({raw[:40]})" if raw else _NAMES[kind]
+
+
+def closest(word: str, words: Iterable[str]) -> str:
+    """"did you mean …?", or nothing where no word is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(words), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def _mismatch(node: Node, path: str, reading: Reading, wanted: str, hint: str = "") -> Any:
+    return reading.problem(node, path, f"found {describe(node)}; expected {wanted}", hint)
+
+
+def text(node: Node, path: str, reading: Reading) -> Any:
+    """Text. What YAML reads as a number, date or boolean is refused, not guessed at."""
+    kind, _, _, value, raw = node
+    if kind != "text":
+        hint = f'write "{raw}" in quotes' if raw else ""
+        return _mismatch(node, path, reading, "text", hint)
+    if "\0" in value:
+        return _mismatch(node, path, reading, "text without NUL characters")
+    return value
+
+
+def command(node: Node, path: str, reading: Reading) -> Any:
+    """A shell command, without the line end that a YAML block leaves behind it."""
+    value = text(node, path, reading)
+    return value if value is ABSENT else value.rstrip("\n")
+
+
+def date(node: Node, path: str, reading: Reading) -> Any:
+    """A date as text; YAML's own date is taken as it is written."""
+    return node[4] if node[0] == "date" else text(node, path, reading)
+
+
+def integer(node: Node, path: str, reading: Reading) -> Any:
+    if node[0] != "int":
+        return _mismatch(node, path, reading, "a whole number")
+    return node[3]
+
+
+def count(node: Node, path: str, reading: Reading) -> Any:
+    """A whole number of at least 1."""
+    if node[0] != "int" or node[3] < 1:
+        return _mismatch(node, path, reading, "a whole number of 1 or more")
+    return node[3]
+
+
+def number(node: Node, path: str, reading: Reading) -> Any:
+    if node[0] not in ("int", "float") or not 0 <= node[3] < float("inf"):
+        return _mismatch(node, path, reading, "a number of 0 or more")
+    return node[3]
+
+
+def boolean(node: Node, path: str, reading: Reading) -> Any:
+    if node[0] != "bool":
+        return _mismatch(node, path, reading, "true or false")
+    return node[3]
+
+
+def data(node: Node, path: str, reading: Reading) -> Any:
+    """Anything, kept as it is."""
+    from .tree import plain
+
+    return plain(node)
+
+
+def word(node: Node, path: str, reading: Reading) -> Any:
+    """One token of a command or environment, always text in the end.
+
+    A plain scalar that is its own canonical text (``128``, ``true``) is taken as written;
+    one that is not (``0.30``, ``no``) could mean two things and is refused.
+    """
+    kind, _, _, value, raw = node
+    if kind == "int" or (kind == "bool" and raw in ("true", "false")):
+        return raw
+    if kind == "float" and repr(value) == raw:
+        return raw
+    return text(node, path, reading)
+
+
+def listed(reader: Reader) -> Reader:
+    """A list of what ``reader`` reads, as a tuple."""
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] != "list":
+            return _mismatch(node, path, reading, "a list")
+        values = [reader(child, f"{path}[{i}]", reading) for i, child in enumerate(node[3])]
+        return tuple(value for value in values if value is not ABSENT)
+
+    return read
+
+
+def keyed(reader: Reader) -> Reader:
+    """A mapping from any key to what ``reader`` reads."""
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] != "map":
+            return _mismatch(node, path, reading, "a mapping")
+        values = {}
+        for key, _, _, child in node[3]:
+            if child[0] != "null":
+                reading.key = key
+                value = reader(child, f"{path}.{key}", reading)
+                if value is not ABSENT:
+                    values[key] = value
+        return values
+
+    return read
+
+
+def one_of(*words: str) -> Reader:
+    """One of some words."""
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] == "text" and node[3] in words:
+            return node[3]
+        hint = closest(node[3], words) if node[0] == "text" else ""
+        return _mismatch(node, path, reading, " or ".join(words), hint)
+
+    return read
+
+
+def arguments(node: Node, path: str, reading: Reading) -> Any:
+    """A list of command-line tokens, as flags with their values and the place of each."""
+    if node[0] != "list":
+        return _mismatch(node, path, reading, "a list of arguments")
+    tokens = []
+    for i, child in enumerate(node[3]):
+        token = word(child, f"{path}[{i}]", reading)
+        if token is not ABSENT:
+            tokens.append((token, reading.source(child, path)))
+    return paired(tokens)
+
+
+def variables(node: Node, path: str, reading: Reading) -> Any:
+    """Environment variables, each with its place."""
+    if node[0] != "map":
+        return _mismatch(node, path, reading, "a mapping from variable names to values")
+    found: list[tuple[str, str, Source]] = []
+    for key, line, column, child in node[3]:
+        below = f"{path}.{key}"
+        if not key.replace("_", "a").isalnum() or not key.isascii() or key[0].isdigit():
+            reading.problem(("text", line, column, key, ""), below, f"{key!r} is no variable name")
+        elif child[0] != "null":
+            value = word(child, below, reading)
+            if value is not ABSENT:
+                found.append((key, value, Source(layer=path, file=reading.file, line=line)))
+    return tuple(found)
+
+
+def table(record: type[Record], *, required: tuple[str, ...] = (), ignored: tuple[str, ...] = (),
+          **keys: Reader) -> Reader:
+    """A mapping with known keys, as a record.
+
+    A record's ``id`` is the key that it stands under, its ``where`` the mapping's place.
+    ``ignored`` keys may stand there and mean nothing here.
+    """
+    takes_id = "id" in record._fields and "id" not in keys
+    takes_where = "where" in record._fields
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] != "map":
+            return _mismatch(node, path, reading, "a mapping")
+        values: dict[str, Any] = {"id": reading.key} if takes_id else {}
+        for key, line, column, child in node[3]:
+            reader = keys.get(key)
+            below = f"{path}.{key}" if path else key
+            if reader is None:
+                if key not in ignored:
+                    place: Node = ("text", line, column, key, "")
+                    hint = closest(key, keys)
+                    reading.problem(place, below, f"unknown key {key!r}", hint, not reading.own)
+            elif child[0] != "null":
+                value = reader(child, below, reading)
+                if value is not ABSENT:
+                    values[key] = value
+        missing = [key for key in required if key not in values]
+        if missing:
+            return _missing(node, path, reading, missing)
+        if takes_where:
+            values["where"] = reading.source(node, path)
+        return record(**values)
+
+    return read
+
+
+def _missing(node: Node, path: str, reading: Reading, keys: list[str]) -> Any:
+    present = {key: child for key, _, _, child in node[3]}
+    for key in keys:
+        child = present.get(key)
+        if child is None or child[0] == "null":
+            reading.problem(node, path, f"the key {key!r} is missing")
+    return ABSENT

@@ -1,0 +1,199 @@
+"""A recipes directory: what is in it, read only when it is asked for."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import RecipeError, UsageError
+from .files import broken, read_tree
+from .kinds import Reading, closest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..model.problem import Problem
+    from ..model.recipe import Recipe
+    from ..model.strategy import KvStore, Strategy
+    from ..model.taxonomy import Taxonomy
+    from .kinds import Reader
+    from .tree import Node
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class Library:
+    """One recipes directory. ``own`` is this project's: its files must have no unknown keys."""
+
+    def __init__(self, directory: str, *, own: bool, fallback: Library | None = None) -> None:
+        self.directory = directory
+        self.own = own
+        self.fallback = fallback  # lends the taxonomy and strategies that this one lacks
+        self.warnings: list[Problem] = []
+        self._taxonomy: Taxonomy | None = None
+        self._strategies: dict[str, Strategy] = {}
+        self._stores: dict[str, KvStore] = {}
+        self._recipes: dict[str, Recipe] = {}
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The controlled words. Raises RecipeError."""
+        if self._taxonomy is None:
+            path = os.path.join(self.directory, "taxonomy.yaml")
+            if self.fallback is not None and not os.path.exists(path):
+                self._taxonomy = self.fallback.taxonomy
+            else:
+                from .format import TAXONOMY
+
+                self._taxonomy = self._read(path, TAXONOMY)
+        return self._taxonomy
+
+    def strategy(self, name: str) -> Strategy:
+        """One strategy. Raises RecipeError where its file is missing or broken."""
+        found = self._strategies.get(name)
+        if found is None:
+            from .format import STRATEGY
+
+            found = self._strategies[name] = self._named("strategies", name, STRATEGY)
+        return found
+
+    def kv_store(self, name: str) -> KvStore:
+        """One KV store. Raises RecipeError where its file is missing or broken."""
+        found = self._stores.get(name)
+        if found is None:
+            from .format import KV_STORE
+
+            found = self._stores[name] = self._named("kv_store", name, KV_STORE)
+        return found
+
+    def kv_stores(self) -> tuple[str, ...]:
+        """The names of the KV stores there are."""
+        names = _stems(os.path.join(self.directory, "kv_store"))
+        if not names and self.fallback is not None:
+            return self.fallback.kv_stores()
+        return names
+
+    def recipe(self, recipe_id: str) -> Recipe:
+        """The recipe ``org/repo``, spelt as its file is.
+
+        Raises UsageError where there is none, RecipeError where it is broken.
+        """
+        found = self._recipes.get(recipe_id)
+        if found is None:
+            path = self.path_of(recipe_id)
+            if path is None:
+                raise UsageError(f"no recipe {recipe_id!r} in {self.directory}")
+            found = self._recipes[recipe_id] = self.read_recipe(path, recipe_id)
+        return found
+
+    def path_of(self, recipe_id: str) -> str | None:
+        """The file of a recipe, or None; an id that leaves the directory has none."""
+        parts = recipe_id.split("/")
+        if len(parts) != 2 or not all(_is_plain_name(part) for part in parts):
+            return None
+        for suffix in _SUFFIXES:
+            path = os.path.join(self.directory, "models", *parts) + suffix
+            if os.path.isfile(path):
+                return path
+        return None
+
+    def recipe_ids(self) -> Iterator[str]:
+        """Every recipe's id, in alphabetical order."""
+        models = os.path.join(self.directory, "models")
+        for org in _names(models):
+            for stem in _stems(os.path.join(models, org)):
+                yield f"{org}/{stem}"
+
+    def read_recipe(self, path: str, recipe_id: str | None = None) -> Recipe:
+        """Read a recipe file, checked against this directory's words.
+
+        Raises RecipeError with every fault in it.
+        """
+        from .format import RECIPE
+        from .published import as_recipe
+        from .references import check
+
+        shown = self._shown(path)
+        root = read_tree(path, shown)
+        if path.endswith(".json"):
+            root = as_recipe(root)
+        reading = Reading(shown, self.own)
+        reading.key = recipe_id or ""
+        recipe: Recipe = RECIPE(root, "", reading)
+        self._settle(reading, shown)
+        if recipe_id is None:
+            recipe = recipe.replace(id=recipe.model.model_id)
+        check(recipe, root, self.taxonomy, self.kv_stores(), reading)
+        self._settle(reading, shown)
+        return recipe
+
+    def _named(self, folder: str, name: str, reader: Reader) -> Any:
+        if not _is_plain_name(name):
+            raise UsageError(f"{name!r} is no name of a file in {folder}/")
+        path = os.path.join(self.directory, folder, f"{name}.yaml")
+        if not os.path.exists(path):
+            if self.fallback is not None:
+                return self.fallback._named(folder, name, reader)
+            raise UsageError(
+                f"there is no {folder}/{name}.yaml in {self.directory}",
+                hint=closest(name, _stems(os.path.join(self.directory, folder))),
+            )
+        return self._read(path, reader)
+
+    def _read(self, path: str, reader: Reader) -> Any:
+        shown = self._shown(path)
+        reading = Reading(shown, self.own)
+        value = reader(read_tree(path, shown), "", reading)
+        self._settle(reading, shown)
+        return value
+
+    def _settle(self, reading: Reading, shown: str) -> None:
+        """Raise where a file has errors; keep its warnings."""
+        if any(not problem.warning for problem in reading.problems):
+            raise broken(shown, reading.problems)
+        self.warnings.extend(reading.problems)
+        reading.problems = []
+
+    def _shown(self, path: str) -> str:
+        """How messages name a file: bundled ones from "recipes/" on, others by their path."""
+        if self.own:
+            return "recipes/" + os.path.relpath(path, self.directory)
+        return path
+
+
+def bundled() -> Library:
+    """This project's own recipes, from the installed package or the checkout."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for directory in (os.path.join(package, "recipes"), os.path.join(package, "..", "recipes")):
+        if os.path.exists(os.path.join(directory, "taxonomy.yaml")):
+            return Library(os.path.normpath(directory), own=True)
+    raise RecipeError(
+        f"the bundled recipes are missing beside {package}", hint="reinstall vllm-launch"
+    )
+
+
+def foreign(directory: str) -> Library:
+    """A directory of someone else's. Raises UsageError where it is none."""
+    if not os.path.isdir(os.path.join(directory, "models")):
+        raise UsageError(
+            f"{directory} is no recipes directory: it has no models/ folder",
+            hint="name the folder that holds taxonomy.yaml, strategies/ and models/",
+        )
+    return Library(directory, own=False, fallback=bundled())
+
+
+def _is_plain_name(name: str) -> bool:
+    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(directory) if not name.startswith("."))
+    except OSError:
+        return []
+
+
+def _stems(directory: str) -> tuple[str, ...]:
+    names = (os.path.splitext(name) for name in _names(directory))
+    return tuple(stem for stem, suffix in names if suffix in _SUFFIXES)

@@ -1,0 +1,59 @@
+"""A parsed file as plain nested tuples with places, so that it can be cached as it is.
+
+A node is ``(kind, line, column, value, raw)``. ``value`` is a str, int, float, bool or
+None for a scalar, nodes for "list", and ``(key, line, column, node)`` entries for "map".
+``raw`` is the text as written for a plain scalar that is not text, else "". The kind
+"odd" is a plain scalar that YAML 1.1 reads as something its writer cannot have meant,
+such as ``no`` or ``12:30``; its value says what it would be read as.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typing_extensions import TypeAlias
+
+    Node: TypeAlias = tuple[str, int, int, Any, str]
+
+MAX_BYTES = 1 << 20  # a recipe is some tens of kilobytes
+MAX_NODES = 100_000  # after aliases are expanded
+MAX_DEPTH = 64
+
+
+def plain(node: Node) -> Any:
+    """The node's data without places: dict, list and scalars."""
+    kind, _, _, value, raw = node
+    if kind == "map":
+        return {key: plain(child) for key, _, _, child in value}
+    if kind == "list":
+        return [plain(child) for child in value]
+    return raw if kind == "odd" else value
+
+
+class SyntaxFault(Exception):
+    """The text cannot be read as YAML or JSON at all, or must not be."""
+
+    def __init__(self, line: int, column: int, message: str, hint: str = "", path: str = "") -> None:
+        super().__init__(message)
+        self.line, self.column, self.message = line, column, message
+        self.hint, self.path = hint, path
+
+
+def decode(data: bytes) -> str:
+    """The text of a file of at most 1 MiB in UTF-8.
+
+    Raises SyntaxFault.
+    """
+    if len(data) > MAX_BYTES:
+        raise SyntaxFault(1, 1, f"the file has {len(data)} bytes; at most {MAX_BYTES} are read")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - before.rfind(b"\n")
+        raise SyntaxFault(
+            line, column, f"byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8"
+        ) from None

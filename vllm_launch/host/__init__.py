@@ -1,0 +1,1 @@
+"""Reads the machine. Never raises for what a machine lacks: the reason is in the facts."""

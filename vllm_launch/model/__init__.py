@@ -1,0 +1,1 @@
+"""Frozen records that the rooms hand to each other. Imports nothing of ours."""

@@ -1,0 +1,88 @@
+"""What runs: the outcome of resolving."""
+
+from __future__ import annotations
+
+from .record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .choice import Choice
+    from .recipe import Recipe
+    from .source import Argument, Arguments, Source, Variable, Variables
+    from .taxonomy import Companion
+
+
+class ProcessPlan(Record):
+    """What one node runs.
+
+    ``layers`` holds every argument that was put forward, in merge order; ``arguments``
+    those that held. ``variable_layers`` and ``variables`` likewise.
+    """
+
+    role: str  # "server", "head", "worker", "prefill", "decode" or "instance"
+    rank: int
+    model: str  # what follows "vllm serve"
+    arguments: Arguments
+    layers: Arguments
+    variables: Variables
+    variable_layers: Variables
+
+    @property
+    def argv(self) -> list[str]:
+        """The native command."""
+        argv = ["vllm", "serve", self.model]
+        for _, tokens, _ in self.arguments:
+            argv += tokens
+        return argv
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variables that the command is given, by name."""
+        return {name: value for name, value, _ in self.variables}
+
+    def value(self, flag: str) -> str | None:
+        """The value of a flag, or None where it is absent or has none."""
+        for name, tokens, _ in self.arguments:
+            if name == flag and len(tokens) > 1:
+                return tokens[1]
+        return None
+
+    def beaten(self, argument: Argument) -> Arguments:
+        """What was put forward for the same flag and lost, the nearest loser first."""
+        flag = argument[0].partition("=")[0]
+        same = [a for a in self.layers if a[0].partition("=")[0] == flag and a is not argument]
+        return tuple(reversed(same))
+
+    def beaten_variables(self, variable: Variable) -> Variables:
+        """What else was put forward for the same variable, the nearest loser first."""
+        same = [v for v in self.variable_layers if v[0] == variable[0] and v is not variable]
+        return tuple(reversed(same))
+
+
+class KvStorePlan(Record):
+    """The shared store's part of a deployment."""
+
+    instances: int
+    master: str | None  # a shell command
+    mooncake_config: Any  # the JSON file that MOONCAKE_CONFIG_PATH names on each instance
+    store_config: Any  # the JSON file of the store service; None where there is none
+    store_command: str | None = None
+
+
+class Deployment(Record):
+    """The process plans of one choice, with what runs beside them."""
+
+    recipe: Recipe
+    choice: Choice
+    deploy_type: str  # "single_node", "multi_node", "pd_cluster" or "kv_store_lb"
+    image: str | None  # None: none is known for this hardware
+    image_source: Source
+    processes: tuple[ProcessPlan, ...]
+    router: str | None = None  # a shell command
+    companions: tuple[Companion, ...] = ()
+    store: KvStorePlan | None = None
+    notes: tuple[str, ...] = ()
+    config_files: Mapping[str, str] = {}

@@ -1,0 +1,1 @@
+"""Deployments, choices and findings as text for people, shells and programs."""

@@ -1,0 +1,63 @@
+"""What a preset and its point change, after every other layer."""
+
+from __future__ import annotations
+
+from ..errors import RecipeError, UsageError
+from .arguments import last_wins, merge_json, without
+from .parallelism import size_on
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model.recipe import Point, Preset, Recipe, Tuning
+    from ..model.source import Arguments, Source
+    from ..model.taxonomy import HardwareProfile
+
+
+def find(recipe: Recipe, name: str, point: str | None) -> tuple[Preset, Point | None]:
+    """A preset and the point asked for. Raises UsageError where there is no such."""
+    preset = recipe.presets.get(name)
+    if preset is None:
+        raise UsageError(
+            f"{recipe.id} has no preset {name!r}",
+            hint=f"presets: {', '.join(recipe.presets) or 'none'}",
+        )
+    if point is None:
+        return preset, None
+    if point not in preset.points:
+        raise UsageError(
+            f"the preset {name} has no point {point!r}", hint=f"points: {', '.join(preset.points)}"
+        )
+    return preset, preset.points[point]
+
+
+def tunings(preset: Preset, point: Point | None) -> tuple[Tuning, ...]:
+    """The blocks that change a plan, in order."""
+    return (preset,) if point is None else (preset, point)
+
+
+def forced_tp(
+    blocks: tuple[Tuning, ...], hardware: HardwareProfile
+) -> tuple[int, Source] | None:
+    """The TP size that a preset or its point sets, the point's first."""
+    for block in reversed(blocks):
+        size = size_on(block.tp, hardware)
+        if block.tp is not None and size is not None:
+            return size, block.tp.where
+    return None
+
+
+def tuned(arguments: Arguments, blocks: tuple[Tuning, ...]) -> Arguments:
+    """Arguments with each block's removals, additions and JSON merges, last occurrence kept.
+
+    Raises RecipeError where JSON is to be merged into something that is no JSON mapping.
+    """
+    arguments = last_wins(arguments)
+    for block in blocks:
+        arguments = without(arguments, {flag for flag, _ in block.remove_args})
+        arguments = last_wins((*arguments, *block.args))
+        for flag, values, source in block.json_args:
+            try:
+                arguments = merge_json(arguments, flag, values, source)
+            except ValueError as error:
+                raise RecipeError(f"{source.file}:{source.line}: {source.layer}: {error}") from None
+    return arguments

@@ -1,0 +1,341 @@
+"""Resolve a choice into a deployment."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
+from ..model.source import Source
+from .arguments import first_place_last_value, last_wins
+from .features import feature_layer
+from .images import image_for
+from .layers import Layers, layers
+from .parallelism import Layout, parallel_arguments, tensor_parallel_size
+from .pools import (
+    NVLINK_DOMAIN_HARDWARE,
+    NVLINK_DOMAIN_VARIABLES,
+    ROLES,
+    PoolPlan,
+    on_own_node,
+    placement,
+    pool_arguments,
+    pool_plan,
+    router_command,
+)
+from .presets import find, forced_tp, tuned, tunings
+from .stores import check_offload, instance_router, store_plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..model.choice import Choice
+    from ..model.recipe import Recipe, Tuning, Variant
+    from ..model.source import Arguments, Variables
+    from ..model.strategy import KvStore, Strategy
+    from ..model.taxonomy import HardwareProfile, KvOffloadOption, Taxonomy
+
+_CUDA_MASK = "CUDA_VISIBLE_DEVICES"
+_OPERATOR_TP = Source(layer="operator", detail="--tp")
+
+
+class Resolver:
+    """One recipe with the words, strategies and stores that it stands among.
+
+    Layers are put together once for each variant, hardware, strategy and role, and kept.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        taxonomy: Taxonomy,
+        strategy: Callable[[str], Strategy],
+        kv_store: Callable[[str], KvStore],
+    ) -> None:
+        self.recipe = recipe
+        self.taxonomy = taxonomy
+        self.strategy = strategy
+        self.kv_store = kv_store
+        self._memo: dict[Any, Any] = {}
+
+    def resolve(self, choice: Choice) -> Deployment:
+        """The deployment of a choice.
+
+        Raises UsageError, NothingFits or RecipeError where the choice cannot be run.
+        """
+        return _Resolution(self, choice).deployment()
+
+    def layers(self, choice: Choice, role: str | None) -> Layers:
+        """The layers that do not depend on nodes, features or presets."""
+        hardware = choice.hardware
+        key = (choice.variant, hardware.id, hardware.gpu_count, choice.strategy, role)
+        found: Layers | None = self._memo.get(key)
+        if found is None:
+            variant = self.recipe.variants[choice.variant]
+            strategy = self.strategy(choice.strategy)
+            found = layers(self.recipe, variant, strategy, hardware, role)
+            self._memo[key] = found
+        return found
+
+    def feature_layer(
+        self, name: str, mode: str | None, hardware: HardwareProfile
+    ) -> tuple[Arguments, Variables]:
+        """What one feature adds in a mode."""
+        key = (name, mode, hardware.id)
+        found: tuple[Arguments, Variables] | None = self._memo.get(key)
+        if found is None:
+            feature = self.recipe.features[name]
+            found = feature_layer(feature, feature.modes[mode] if mode else None, hardware)
+            self._memo[key] = found
+        return found
+
+    def image(self, choice: Choice) -> tuple[str | None, Source]:
+        """The recipe's image for a variant on its hardware."""
+        key = ("image", choice.variant, choice.hardware.id)
+        found: tuple[str | None, Source] | None = self._memo.get(key)
+        if found is None:
+            variant = self.recipe.variants[choice.variant]
+            found = self._memo[key] = image_for(self.recipe, variant, choice.hardware)
+        return found
+
+    def tensor_parallel(
+        self, choice: Choice, forced: tuple[int, Source] | None
+    ) -> tuple[int, Source]:
+        """The TP size on one node and its place."""
+        if forced is not None:
+            return self._tensor_parallel(choice, forced)
+        hardware = choice.hardware
+        key = ("tp", choice.variant, hardware.id, hardware.gpu_count, choice.strategy)
+        found: tuple[int, Source] | None = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = self._tensor_parallel(choice, None)
+        return found
+
+    def _tensor_parallel(
+        self, choice: Choice, forced: tuple[int, Source] | None
+    ) -> tuple[int, Source]:
+        variant = self.recipe.variants[choice.variant]
+        strategy = self.strategy(choice.strategy)
+        return tensor_parallel_size(self.recipe, variant, strategy, choice.hardware, forced)
+
+
+class _Resolution:
+    """One choice on its way to a deployment."""
+
+    def __init__(self, resolver: Resolver, choice: Choice) -> None:
+        self.resolver = resolver
+        self.choice = choice
+        self.recipe = resolver.recipe
+        self.strategy = resolver.strategy(choice.strategy)
+        self.variant: Variant = self.recipe.variants[choice.variant]
+        self.blocks: tuple[Tuning, ...] = ()
+        if choice.preset is not None:
+            self.blocks = tunings(*find(self.recipe, choice.preset, choice.point))
+        self.store: KvStore | None = None
+        self.option: KvOffloadOption | None = None
+        self._pick_offload()
+        self.feature_args, self.feature_env = self._features()
+        self.notes = list(choice.notes)
+
+    def deployment(self) -> Deployment:
+        if self.strategy.deploy_type == "pd_cluster":
+            return self._disaggregated()
+        return self._serving()
+
+    def _pick_offload(self) -> None:
+        """Look up the KV offload option, or the store that it names instead."""
+        name = self.choice.kv_offload
+        if name is None:
+            return
+        self.option = self.resolver.taxonomy.kv_offload.get(name)
+        if self.option is None:
+            self.store = self.resolver.kv_store(name)
+        else:
+            check_offload(self.option, self.recipe, self.strategy, self.choice.hardware)
+
+    def _features(self) -> tuple[Arguments, Variables]:
+        args: list[Any] = []
+        env: list[Any] = []
+        for name, mode in self.choice.features:
+            more, more_env = self.resolver.feature_layer(name, mode, self.choice.hardware)
+            args += more
+            env += more_env
+        return tuple(args), tuple(env)
+
+    def _serving(self) -> Deployment:
+        """A single- or multi-node engine, behind a store where one wraps it."""
+        choice, store = self.choice, self.store
+        forced = forced_tp(self.blocks, choice.hardware) if self.blocks else None
+        if choice.request.tp is not None:
+            forced = (choice.request.tp, _OPERATOR_TP)
+        tp, source = self.resolver.tensor_parallel(choice, forced)
+        head = "$VLLM_INSTANCE_1" if store and choice.instances > 1 else "$HEAD_IP"
+        only = choice.request.node_rank
+        processes = tuple(
+            self._engine(rank, tp, source, head)
+            for rank in range(choice.nodes)
+            if only is None or rank == only
+        )
+        return self._deployment(
+            deploy_type=store.deploy_type if store else self.strategy.deploy_type,
+            processes=processes,
+            router=instance_router(store, choice.instances) if store else None,
+            store=store_plan(store, choice.instances) if store else None,
+        )
+
+    def _engine(self, rank: int, tp: int, source: Source, head: str) -> ProcessPlan:
+        choice = self.choice
+        layout = Layout(
+            gpus=choice.hardware.gpu_count, tp=tp, nodes=choice.nodes, rank=rank, head=head,
+            source=source,
+        )
+        multi_node = self.strategy.deploy_type == "multi_node"
+        first = "instance" if self.store else "head" if multi_node else "server"
+        layer = self.resolver.layers(choice, None)
+        return self._plan(
+            role=first if rank == 0 else "worker",
+            rank=rank,
+            layer=layer,
+            parallel=parallel_arguments(self.strategy, layout),
+            kv_args=self._kv_args(None),
+            placed=self._device_mask(),
+        )
+
+    def _device_mask(self) -> Variables:
+        """The devices that the operator chose, as the variable that limits a process to them."""
+        devices = self.choice.devices
+        if devices is None:
+            return ()
+        name = "HIP_VISIBLE_DEVICES" if self.choice.hardware.brand == "AMD" else _CUDA_MASK
+        return ((name, ",".join(devices), Source(layer="operator", detail="--gpus")),)
+
+    def _disaggregated(self) -> Deployment:
+        """A prefill and a decode pool, and the router."""
+        choice = self.choice
+        plans = [
+            pool_plan(self.recipe, self.strategy, choice.hardware, role, choice.pools)
+            for role in ROLES
+        ]
+        processes = tuple(self._member(plan, rank) for plan in plans for rank in plan.ranks)
+        ports = {p.role: p.value("--port") for p in processes}
+        override = self.recipe.strategy_overrides.get(self.strategy.name)
+        router = (override.router if override else None) or self.strategy.router
+        return self._deployment(
+            deploy_type=self.strategy.deploy_type,
+            processes=processes,
+            router=router_command(
+                router.policy,
+                router.intra_node_data_parallel_size,
+                plans,
+                {role: port for role, port in ports.items() if port},
+            ),
+            store=store_plan(self.store, choice.instances) if self.store else None,
+        )
+
+    def _member(self, pool: PoolPlan, rank: int) -> ProcessPlan:
+        layer = self.resolver.layers(self.choice, pool.role)
+        plan = self._plan(
+            role=pool.role,
+            rank=rank,
+            layer=layer,
+            parallel=pool_arguments(pool, rank),
+            kv_args=self._kv_args(pool.role),
+            placed=placement(pool, self.choice.devices),
+        )
+        variables = on_own_node(plan.variables, pool, rank)
+        if self.choice.hardware.id not in NVLINK_DOMAIN_HARDWARE:
+            variables = tuple(v for v in variables if v[0] not in NVLINK_DOMAIN_VARIABLES)
+        return plan.replace(variables=variables) if variables != plan.variables else plan
+
+    def _kv_args(self, role: str | None) -> Arguments:
+        if self.option is not None:
+            return self.option.args
+        if self.store is None:
+            return ()
+        if role is None:
+            return self.store.vllm.vllm_args
+        return self.store.pd.prefill.args if role == "prefill" else self.store.pd.decode.args
+
+    def _kv_env(self) -> Variables:
+        if self.option is not None:
+            return self.option.env
+        return self.store.vllm.env if self.store is not None else ()
+
+    def _plan(
+        self,
+        *,
+        role: str,
+        rank: int,
+        layer: Layers,
+        parallel: Arguments,
+        kv_args: Arguments,
+        placed: Variables,
+    ) -> ProcessPlan:
+        """Put one process's layers in the merge order and let the last ones win."""
+        request = self.choice.request
+        recipe_layers = (
+            *layer.before,
+            *parallel,
+            *layer.after,
+            *self.feature_args,
+            *kv_args,
+        )
+        preset_args = tuple(argument for block in self.blocks for argument in block.args)
+        arguments = tuned(recipe_layers, self.blocks) if self.blocks else last_wins(recipe_layers)
+        if request.args:
+            arguments = last_wins((*arguments, *request.args))
+        variables = (
+            *layer.env_before,
+            *self._kv_env(),
+            *placed,
+            *layer.env_after,
+            *self.feature_env,
+            *(variable for block in self.blocks for variable in block.env),
+            *request.env,
+        )
+        return ProcessPlan(
+            role=role,
+            rank=rank,
+            model=request.model_path or self.variant.model_id or self.recipe.model.model_id,
+            arguments=arguments,
+            layers=(*recipe_layers, *preset_args, *request.args),
+            variables=first_place_last_value(variables),
+            variable_layers=variables,
+        )
+
+    def _deployment(
+        self,
+        *,
+        deploy_type: str,
+        processes: tuple[ProcessPlan, ...],
+        router: str | None,
+        store: KvStorePlan | None,
+    ) -> Deployment:
+        image, source = self._image()
+        if not processes:
+            ranks = f"0 to {self.choice.nodes - 1}"
+            raise UsageError(
+                f"node rank {self.choice.request.node_rank} is not one of {ranks}",
+                hint="give --nodes as many as there are",
+            )
+        companion = self.option.companion if self.option is not None else None
+        return Deployment(
+            recipe=self.recipe,
+            choice=self.choice,
+            deploy_type=deploy_type,
+            image=image,
+            image_source=source,
+            processes=processes,
+            router=router,
+            companions=(companion,) if companion is not None else (),
+            store=store,
+            notes=tuple(self.notes),
+        )
+
+    def _image(self) -> tuple[str | None, Source]:
+        if self.choice.request.image is not None:
+            return self.choice.request.image, Source(layer="operator", detail="--image")
+        for block in reversed(self.blocks):
+            if block.image is not None:
+                return block.image.vllm, block.image.where
+        return self.resolver.image(self.choice)
