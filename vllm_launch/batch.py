@@ -7,7 +7,6 @@ import json
 from .errors import LaunchError, UsageError
 from .model.choice import Pool, Pools, Request
 from .render.records import deployment_record, error_record
-from .resolve.choose import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]
         raise UsageError('expected {"recipe": "org/repo", "input": {…}}')
     resolver = resolver_of(case["recipe"])
     request = request_of(case.get("input") or {})
-    choice = choose(resolver.recipe, resolver.taxonomy, resolver.strategy, request)
-    return deployment_record(resolver.resolve(choice))
+    return deployment_record(resolver.resolve(resolver.choose(request)))
 
 
 def request_of(given: dict[str, Any]) -> Request:

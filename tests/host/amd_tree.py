@@ -28,7 +28,7 @@ def card(number: int, bus: int, device: str, total: int | None, **more: str) -> 
     contents = {
         "vendor": "0x1002\n",
         "device": f"0x{device}\n",
-        "uevent": f"DRIVER=amdgpu\nPCI_ID=1002:{device.upper()}\nPCI_SLOT_NAME=0000:{bus:02x}:00.0\n",
+        "uevent": f"DRIVER=amdgpu\nPCI_SLOT_NAME=0000:{bus:02x}:00.0\n",
         **more,
     }
     if total is not None:

@@ -26,7 +26,9 @@ _MIB = 1 << 20
 Device = Mapping[str, object]
 
 
-def gpu(name: str, capability: str, mib: int | None, device: str = "0000", **more: object) -> Device:
+def gpu(
+    name: str, capability: str, mib: int | None, device: str = "0000", **more: object
+) -> Device:
     """One GPU. ``mib`` None: its memory query answers NotSupported."""
     memory = {"total": mib * _MIB, "used": 4 * _MIB} if mib is not None else {}
     refusal = {} if mib is not None else {"rc.nvmlDeviceGetMemoryInfo": NOT_SUPPORTED}
@@ -59,9 +61,7 @@ B300 = gpu("NVIDIA B300 SXM6 AC", "10.3", 275040, "3182", mig=0)
 GB200 = gpu("NVIDIA GB200", "10.0", 189471, "2941", mig=0)
 GB300 = gpu("NVIDIA GB300", "10.3", 284208, "31c2", mig=0)
 GB10 = gpu("NVIDIA GB10", "12.1", None, "2e12")
-RTX_PRO_6000 = gpu(
-    "NVIDIA RTX PRO 6000 Blackwell Server Edition", "12.0", 97887, "2bb5", mig=0
-)
+RTX_PRO_6000 = gpu("NVIDIA RTX PRO 6000 Blackwell Server Edition", "12.0", 97887, "2bb5", mig=0)
 RTX_5090 = gpu("NVIDIA GeForce RTX 5090", "12.0", 32607, "2b85")
 
 LOST: Device = {**H200, "rc.nvmlDeviceGetHandleByIndex": GPU_IS_LOST}

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,9 +74,7 @@ class TestKernel:
         assert dict(gpu.unknown)["memory_bytes"] == "no DRM card"
 
     def test_partitions_of_one_gpu_are_one_device(self, files: Files) -> None:
-        tree = amd_tree.card(
-            0, 5, "74a1", amd_tree.MI300X_BYTES, current_compute_partition="CPX\n"
-        )
+        tree = amd_tree.card(0, 5, "74a1", amd_tree.MI300X_BYTES, current_compute_partition="CPX\n")
         for number in range(8):
             tree |= amd_tree.node(1 + number, 5 | number << 20, "74a1", 90402)
         (gpu,) = amd.read(files(tree)).gpus
@@ -128,7 +127,13 @@ class TestKernel:
 
 @pytest.mark.parametrize(
     ("version", "target"),
-    [(90500, "gfx950"), (90402, "gfx942"), (90010, "gfx90a"), (90012, "gfx90c"), (110501, "gfx1151")],
+    [
+        (90500, "gfx950"),
+        (90402, "gfx942"),
+        (90010, "gfx90a"),
+        (90012, "gfx90c"),
+        (110501, "gfx1151"),
+    ],
 )
 def test_gfx_target(version: int, target: str) -> None:
     assert amd_sysfs.gfx_target(version) == target
@@ -156,7 +161,7 @@ LIST = [{"gpu": index, "bdf": "", "uuid": f"uuid-{index}"} for index in range(2)
 @pytest.fixture
 def command(
     no_amd_tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., None]]:
+) -> Callable[..., None]:
     """Put an ``amd-smi`` on the path that prints what it is given, or is a script."""
     path = tmp_path / "bin" / "amd-smi"
 
@@ -167,7 +172,7 @@ def command(
         path.chmod(0o755)
 
     monkeypatch.setattr(amd_smi, "TIMEOUT_S", 20.0)
-    yield install
+    return install
 
 
 @pytest.mark.parametrize(
@@ -176,16 +181,16 @@ def command(
         pytest.param(lambda rows: json.dumps(rows, indent=4), id="bare list"),
         pytest.param(lambda rows: json.dumps({"gpu_data": rows}), id="gpu_data"),
         pytest.param(
-            lambda rows: "[WARNING] user is not in the render group\n{oops\n[1]\n"
-            + json.dumps(rows, indent=4),
+            lambda rows: (
+                "[WARNING] user is not in the render group\n{oops\n[1]\n"
+                + json.dumps(rows, indent=4)
+            ),
             id="warnings before",
         ),
         pytest.param(lambda rows: json.dumps(rows) + "\ndone\n", id="words after"),
     ],
 )
-def test_amd_smi(
-    command: Callable[..., None], files: Files, form: Callable[[object], str]
-) -> None:
+def test_amd_smi(command: Callable[..., None], files: Files, form: Callable[[object], str]) -> None:
     command(form(STATIC), form(LIST))
     host = amd.read(files({}))
     assert host.looked_for[-1] == (amd_smi.SOURCE, "2 GPUs")
@@ -231,7 +236,14 @@ def test_amd_smi_sizes(
 
 @pytest.mark.parametrize(
     ("device", "expected"),
-    [("0x74A1", "74a1"), ("74a1", "74a1"), (0x74A1, "74a1"), ("N/A", None), (None, None), (0, None)],
+    [
+        ("0x74A1", "74a1"),
+        ("74a1", "74a1"),
+        (0x74A1, "74a1"),
+        ("N/A", None),
+        (None, None),
+        (0, None),
+    ],
 )
 def test_device_id(device: object, expected: str | None) -> None:
     assert amd_smi.device_id(device) == expected
@@ -257,18 +269,32 @@ def test_an_amd_smi_of_no_use_leaves_the_kernel(
 
 
 def test_an_amd_smi_that_hangs_is_left_behind(
-    command: Callable[..., None], files: Files, monkeypatch: pytest.MonkeyPatch
+    command: Callable[..., None], files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(amd_smi, "TIMEOUT_S", 0.2)
-    command(script="#!/bin/sh\n/bin/sleep 600\n")
+    monkeypatch.setattr(amd_smi, "TIMEOUT_S", 1.0)
+    command(script=f"#!/bin/sh\n/bin/sleep 600 & echo $! > {tmp_path}/pid; wait\n")
     host = amd.read(files(amd_tree.mi355x()))
     assert len(host.gpus) == 8
-    assert dict(host.looked_for)[amd_smi.SOURCE] == "`amd-smi static` gave no answer in 0.2 s"
+    assert dict(host.looked_for)[amd_smi.SOURCE] == "`amd-smi static` gave no answer in 1 s"
+    assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-LIBRARY = '''
+def is_gone(pid: int) -> bool:
+    """A killed grandchild is gone, or waits to be reaped by whoever adopted it."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+LIBRARY = """
 import ctypes
-ctypes.CDLL(None).printf(b"noise of a C library\\n")
+ctypes.CDLL(None).printf(b"noise in the buffer of a C library")
 print("noise of the wrapper")
 class AmdSmiMemoryType:
     VRAM = "vram"
@@ -299,11 +325,11 @@ def amdsmi_get_gpu_compute_partition(handle):
     return "SPX"
 def amdsmi_get_gpu_memory_partition(handle):
     return "NPS1"
-'''
-REFUSING = '''
+"""
+REFUSING = """
 def refused(*args):
     raise Refused("Error code:\\n\\t2 | AMDSMI_STATUS_NOT_SUPPORTED")
-'''
+"""
 
 
 @pytest.fixture
@@ -342,19 +368,19 @@ def test_what_amdsmi_prints_never_reaches_a_pipe(
     library: Callable[[str], None], tmp_path: Path
 ) -> None:
     library(LIBRARY)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])}
+    env.pop("PYTHONUNBUFFERED", None)  # it takes C's buffer away too
     script = "print('before'); from vllm_launch.host import amd; amd.read('/none'); print('after')"
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])},
+        env=env,
         stdout=subprocess.PIPE,
         check=True,
     )
     assert done.stdout == b"before\nafter\n"
 
 
-def test_amdsmi_with_standard_output_closed(
-    library: Callable[[str], None], tmp_path: Path
-) -> None:
+def test_amdsmi_with_standard_output_closed(library: Callable[[str], None], tmp_path: Path) -> None:
     library(LIBRARY)
     script = "from vllm_launch.host import amd; assert len(amd.read('/none').gpus) == 2"
     path = os.pathsep.join([str(ROOT), str(tmp_path / "site")])
@@ -393,7 +419,9 @@ def test_one_refused_query_of_amdsmi_hides_nothing_else(
             "installed, but not its library: KeyError: 'libamd_smi.so'",
             id="KeyError",
         ),
-        pytest.param("import ctypes; ctypes.CDLL('libno.so')", "installed, but not its", id="OSError"),
+        pytest.param(
+            "import ctypes; ctypes.CDLL('libno.so')", "installed, but not its", id="OSError"
+        ),
         pytest.param("import sys; sys.none", "installed, but not its", id="AttributeError"),
         pytest.param("raise ImportError('x')", "installed, but not its", id="ImportError"),
         pytest.param("import sys; sys.exit(1)", "installed, but not its", id="exits"),

@@ -12,7 +12,9 @@ from vllm_launch.host import cpu, facts, memory, nvidia
 @pytest.mark.parametrize(
     ("meminfo", "expected"),
     [
-        pytest.param("MemTotal: 2 kB\nMemFree: 9 kB\nMemAvailable:  1 kB\n", (2048, 1024), id="both"),
+        pytest.param(
+            "MemTotal: 2 kB\nMemFree: 9 kB\nMemAvailable:  1 kB\n", (2048, 1024), id="both"
+        ),
         pytest.param("MemTotal:  2 kB\n", (2048, None), id="kernel without MemAvailable"),
         pytest.param("MemTotal: two kB\nMemAvailable: 1\n", (None, None), id="no numbers"),
         pytest.param("", (None, None), id="empty"),

@@ -85,7 +85,11 @@ def test_a_lost_gpu_keeps_its_place_and_its_siblings(
     read_nvidia: Callable[..., HostFacts],
 ) -> None:
     host = read_nvidia("h200_one_lost")
-    assert [gpu.name for gpu in host.gpus] == [*["NVIDIA H200"] * 3, "unknown", *["NVIDIA H200"] * 4]
+    assert [gpu.name for gpu in host.gpus] == [
+        *["NVIDIA H200"] * 3,
+        "unknown",
+        *["NVIDIA H200"] * 4,
+    ]
     lost = host.gpus[3]
     assert dict(lost.unknown)["name"] == "GPU is lost"
     assert dict(lost.unknown)["memory_bytes"] == "GPU is lost"

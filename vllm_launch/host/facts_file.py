@@ -34,7 +34,7 @@ def save(facts: HostFacts, path: str) -> None:
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"cannot write host facts to {path}: {why(error)}") from error
 
 

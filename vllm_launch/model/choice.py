@@ -37,7 +37,6 @@ class Request(Record):
     variant: str | None = None
     strategy: str | None = None
     nodes: int | None = None
-    node_rank: int | None = None  # None: every node's process
     tp: int | None = None
     features: tuple[tuple[str, str | None], ...] | None = None  # exactly these
     add_features: tuple[tuple[str, str | None], ...] = ()  # beside the default ones
@@ -51,6 +50,9 @@ class Request(Record):
     args: Arguments = ()  # after everything else
     env: Variables = ()
     model_path: str | None = None  # a local checkpoint, instead of the model id
+    profile: HardwareProfile | None = None  # a real host's: plan for it and no other
+    devices: tuple[str, ...] | None = None  # of that host, where not all are to be used
+    because: str = ""  # why the profile was picked
 
 
 class Choice(Record):

@@ -6,7 +6,6 @@ from .record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from .choice import Choice
@@ -53,12 +52,16 @@ class ProcessPlan(Record):
     def beaten(self, argument: Argument) -> Arguments:
         """What was put forward for the same flag and lost, the nearest loser first."""
         flag = argument[0].partition("=")[0]
-        same = [a for a in self.layers if a[0].partition("=")[0] == flag and a is not argument]
+        same = [
+            a for a in self.layers if a[0].partition("=")[0] == flag and a[2] is not argument[2]
+        ]
         return tuple(reversed(same))
 
     def beaten_variables(self, variable: Variable) -> Variables:
         """What else was put forward for the same variable, the nearest loser first."""
-        same = [v for v in self.variable_layers if v[0] == variable[0] and v is not variable]
+        same = [
+            v for v in self.variable_layers if v[0] == variable[0] and v[2] is not variable[2]
+        ]
         return tuple(reversed(same))
 
 
@@ -85,4 +88,3 @@ class Deployment(Record):
     companions: tuple[Companion, ...] = ()
     store: KvStorePlan | None = None
     notes: tuple[str, ...] = ()
-    config_files: Mapping[str, str] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from typing_extensions import Self, dataclass_transform
@@ -18,12 +19,10 @@ else:
         return lambda cls: cls
 
 
-_set = object.__setattr__
-
-
 class _RecordType(type):
     _fields: tuple[str, ...]
     _defaults: dict[str, Any]
+    _setters: tuple[tuple[str, Callable[[Any, Any], None]], ...]
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _RecordType:
         own = tuple(namespace.get("__annotations__", ()))
@@ -33,6 +32,7 @@ class _RecordType(type):
         parent = bases[0] if bases else None
         cls._fields = (*getattr(parent, "_fields", ()), *own)
         cls._defaults = {**getattr(parent, "_defaults", {}), **defaults}
+        cls._setters = tuple((field, getattr(cls, field).__set__) for field in cls._fields)
         return cls
 
 
@@ -42,15 +42,16 @@ class Record(metaclass=_RecordType):
 
     def __init__(self, **values: Any) -> None:
         cls = type(self)
-        if values.keys() != cls._defaults.keys():
+        if len(values) != len(cls._setters):
             values = {**cls._defaults, **values}
-        for field in cls._fields:
-            try:
-                _set(self, field, values.pop(field))
-            except KeyError:
-                raise TypeError(f"{cls.__name__} needs {field!r}") from None
-        if values:
-            raise TypeError(f"{cls.__name__} has no field {next(iter(values))!r}")
+        try:
+            for field, set_field in cls._setters:
+                set_field(self, values[field])
+        except KeyError:
+            raise TypeError(f"{cls.__name__} needs {field!r}") from None
+        if len(values) != len(cls._setters):
+            unknown = ", ".join(values.keys() - set(cls._fields))
+            raise TypeError(f"{cls.__name__} has no field {unknown}")
 
     def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: cannot set {field!r}")

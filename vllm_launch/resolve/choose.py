@@ -8,41 +8,92 @@ from __future__ import annotations
 
 from ..errors import NothingFits, UsageError
 from ..model.choice import Choice
-from .features import check_features, pick_mode, require_mode
-from .hardware import is_unsupported
+from .features import settle_features
+from .hardware import is_unsupported, most_specific
 from .presets import find, tunings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
 
     from ..model.choice import Reason, Request
-    from ..model.recipe import Feature, Recipe, Tuning, Variant
+    from ..model.recipe import Recipe, Tuning, Variant
     from ..model.strategy import Strategy
     from ..model.taxonomy import HardwareProfile, Taxonomy
+    from .features import Features
 
 # Formats that only Blackwell's tensor cores compute in.
 _BLACKWELL_ONLY = ("nvfp4", "fp4")
 _MULTI_NODE_PREFERENCE = ("multi_node_tp", "multi_node_dep", "multi_node_tep")
 
 
-def choose(
-    recipe: Recipe,
-    taxonomy: Taxonomy,
-    strategy: Callable[[str], Strategy],
-    request: Request,
-) -> Choice:
-    """Decide what the request leaves open.
+class Chooser:
+    """One recipe with the words and strategies that it stands among.
 
-    Raises UsageError for what does not exist or contradicts itself, NothingFits for what
-    cannot run on the hardware; both say what is possible instead.
+    What depends only on variant, hardware and strategy is decided once, and kept.
     """
-    return _Choosing(recipe, taxonomy, strategy, request).choice()
+
+    def __init__(
+        self, recipe: Recipe, taxonomy: Taxonomy, strategy: Callable[[str], Strategy]
+    ) -> None:
+        self.recipe = recipe
+        self.profiles = taxonomy.hardware_profiles
+        self.strategy = strategy
+        self._memo: dict[Any, Any] = {}
+
+    def choose(self, request: Request) -> Choice:
+        """Decide what the request leaves open.
+
+        Raises UsageError for what does not exist or contradicts itself, NothingFits for what
+        cannot run on the hardware; both say what is possible instead.
+        """
+        return _Choosing(self, request).choice()
+
+    def why_not(self, variant: Variant, hardware: HardwareProfile) -> str | None:
+        """Why a variant cannot run on the hardware, or None where it can."""
+        key = (variant.id, hardware.id)
+        if key not in self._memo:
+            self._memo[key] = why_not(self.recipe, variant, hardware)
+        found: str | None = self._memo[key]
+        return found
+
+    def offered(self, hardware: HardwareProfile) -> tuple[str, ...]:
+        """The strategies that the recipe offers on the hardware."""
+        found: tuple[str, ...] | None = self._memo.get(hardware.id)
+        if found is None:
+            found = self._memo[hardware.id] = _offered(self.recipe, hardware)
+        return found
+
+    def features(self, request: Request, variant: Variant, hardware: HardwareProfile,
+                 strategy: str) -> tuple[Features, tuple[str, ...]]:
+        """The features that are on, with their modes, and notes about those that are not."""
+        key = (
+            request.features, request.add_features, request.drop_features, request.preset,
+            request.point, variant.id, hardware.id, strategy,
+        )  # fmt: skip
+        found: tuple[Features, tuple[str, ...]] | None = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = settle_features(
+                self.recipe, request, variant, hardware, strategy
+            )
+        return found
 
 
-def variant_runs_on(recipe: Recipe, variant: Variant, hardware: HardwareProfile) -> bool:
-    """Whether a variant's precision and the recipe's own lists allow the hardware."""
-    return why_not(recipe, variant, hardware) is None
+def _offered(recipe: Recipe, hardware: HardwareProfile) -> tuple[str, ...]:
+    """Compatible strategies, minus the unsupported, plus those that are supported here."""
+    support = recipe.strategy_hardware
+    offered = [
+        name
+        for name in recipe.compatible_strategies
+        if not is_unsupported(support.get(name, {}), hardware)
+    ]
+    added = [
+        name
+        for name, on in support.items()
+        if name not in offered and most_specific(on, hardware) == "supported"
+    ]
+    return (*offered, *added)
 
 
 def why_not(recipe: Recipe, variant: Variant, hardware: HardwareProfile) -> str | None:
@@ -53,7 +104,8 @@ def why_not(recipe: Recipe, variant: Variant, hardware: HardwareProfile) -> str 
     if hardware.restricted and hardware.id not in listed:
         return f"{hardware.id} is for recipes that list it, and {recipe.id} does not"
     if variant.supported_hardware is not None:
-        if hardware.id not in variant.supported_hardware:
+        keys = {hardware.id, hardware.generation, hardware.brand.lower()}
+        if keys.isdisjoint(variant.supported_hardware):
             return f"variant {variant.id} runs on {', '.join(variant.supported_hardware)} only"
         return None
     if not _precision_runs_on(variant, hardware):
@@ -78,16 +130,11 @@ def _needs(variant: Variant) -> str:
 
 
 class _Choosing:
-    def __init__(
-        self,
-        recipe: Recipe,
-        taxonomy: Taxonomy,
-        strategy: Callable[[str], Strategy],
-        request: Request,
-    ) -> None:
-        self.recipe = recipe
-        self.profiles = taxonomy.hardware_profiles
-        self.strategy_named = strategy
+    """One request on its way to a choice."""
+
+    def __init__(self, chooser: Chooser, request: Request) -> None:
+        self.chooser = chooser
+        self.recipe = chooser.recipe
         self.request = request
         self.reasons: list[Reason] = []
         self.blocks: tuple[Tuning, ...] = ()
@@ -109,22 +156,23 @@ class _Choosing:
             variant = self._variant(hardware)
         nodes = self._nodes(variant, hardware)
         name = self._strategy(hardware, nodes, preset.strategy if preset else None)
-        strategy = self.strategy_named(name)
-        nodes = self._settled_nodes(strategy, nodes)
+        nodes = self._settled_nodes(self.chooser.strategy(name), nodes)
+        features, notes = self.chooser.features(request, variant, hardware, name)
         return Choice(
             hardware=hardware,
             variant=variant.id,
             strategy=name,
             nodes=nodes,
-            features=self._features(variant, hardware, name),
+            features=features,
             kv_offload=self._kv_offload(),
             instances=request.instances or 1,
             pools=request.pools,
             preset=request.preset,
             point=request.point,
+            devices=request.devices,
             request=request,
             reasons=tuple(self.reasons),
-            notes=tuple(self.notes),
+            notes=(*self.notes, *notes),
         )
 
     def because(self, subject: str, picked: str, why: str) -> None:
@@ -173,33 +221,72 @@ class _Choosing:
         return variants["default"] if "default" in variants else next(iter(variants.values()))
 
     def _hardware(self, variant: Variant | None, of_preset: str | None) -> HardwareProfile:
+        if self.request.profile is not None:
+            return self._of_host(self.request.profile, variant, of_preset)
         asked = self.request.hardware or of_preset
         if asked is None:
             return self._default_hardware(variant or self._default_variant())
-        profile = self.profiles.get(asked)
+        profile = self.chooser.profiles.get(asked)
         if profile is None:
             raise UsageError(
                 f"unknown hardware {asked!r}",
-                hint=f"{_near(asked, self.profiles)}known: {', '.join(self.profiles)}",
+                hint=f"{_near(asked, self.chooser.profiles)}known: {', '.join(self.chooser.profiles)}",
             )
         why = "asked for" if self.request.hardware else f"the preset {self.request.preset} sets it"
         self.because("hardware", asked, why)
-        reason = why_not(self.recipe, variant, profile) if variant is not None else None
+        reason = self.chooser.why_not(variant, profile) if variant is not None else None
         if reason is not None:
-            raise self._cannot(asked, reason)
+            raise self._cannot(profile, reason)
         return profile
 
-    def _cannot(self, hardware: str, reason: str) -> NothingFits:
-        profile = self.profiles[hardware]
+    def _of_host(
+        self, profile: HardwareProfile, variant: Variant | None, of_preset: str | None
+    ) -> HardwareProfile:
+        """A real host's GPUs: what is named must run on them."""
+        self.because("hardware", profile.id, self.request.because)
+        if of_preset not in (None, profile.id):
+            raise NothingFits(
+                f"the preset {self.request.preset} is for {of_preset}, and this host is "
+                f"{profile.id}",
+                hint=f"to plan for another machine, give --hardware {of_preset}",
+            )
+        reason = self.chooser.why_not(variant, profile) if variant is not None else None
+        if reason is not None:
+            raise self._cannot(profile, reason)
+        if variant is not None and not _fits(variant, profile) and self._on_one_node():
+            raise self._too_big(variant, profile)
+        return profile
+
+    def _on_one_node(self) -> bool:
+        return (self.request.nodes or 1) == 1 and self.request.strategy != "pd_cluster"
+
+    def _too_big(self, variant: Variant, hardware: HardwareProfile) -> NothingFits:
+        """A variant that is beyond the host: the nodes or the variants that would do."""
+        needed = variant.vram_minimum_gb or 0
+        fitting = [
+            v.id
+            for v in self.recipe.variants.values()
+            if self.chooser.why_not(v, hardware) is None and _fits(v, hardware)
+        ]
+        ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
+        if any(name.startswith("multi_node") for name in self.chooser.offered(hardware)):
+            ways.append(f"--nodes {max(2, _ceil(needed / hardware.vram_gb))}")
+        return NothingFits(
+            f"variant {variant.id} needs {needed:g} GB, and {hardware.gpu_count} × "
+            f"{hardware.display_name or hardware.id} have {hardware.vram_gb:g} GB",
+            hint=f"what would do: {', '.join(ways) or 'a larger machine'}",
+        )
+
+    def _cannot(self, profile: HardwareProfile, reason: str) -> NothingFits:
         runs = [v.id for v in self.recipe.variants.values()
-                if variant_runs_on(self.recipe, v, profile)]
+                if self.chooser.why_not(v, profile) is None]
         if runs:
-            return NothingFits(reason, hint=f"on {hardware}: --variant {' or '.join(runs)}")
+            return NothingFits(reason, hint=f"on {profile.id}: --variant {' or '.join(runs)}")
         others = self._possible(self._default_variant())
         return NothingFits(reason, hint=f"hardware that it runs on: {', '.join(others)}")
 
     def _possible(self, variant: Variant) -> list[str]:
-        return [p.id for p in self.profiles.values() if variant_runs_on(self.recipe, variant, p)]
+        return [p.id for p in self.chooser.profiles.values() if self.chooser.why_not(variant, p) is None]
 
     def _default_hardware(self, variant: Variant) -> HardwareProfile:
         possible = self._possible(variant)
@@ -210,41 +297,31 @@ class _Choosing:
             if name in possible:
                 why = "the recipe's default" if name == default else "the usual default"
                 self.because("hardware", str(name), why)
-                return self.profiles[str(name)]
+                return self.chooser.profiles[str(name)]
         raise NothingFits(f"no hardware profile can run variant {variant.id} of {self.recipe.id}")
 
     def _variant(self, hardware: HardwareProfile) -> Variant:
         """The default variant, unless the hardware rules it out or is a small box of its own."""
         default = self._default_variant()
-        reason = why_not(self.recipe, default, hardware)
-        too_small = not hardware.scalable and not _fits(default, hardware)
+        reason = self.chooser.why_not(default, hardware)
+        alone = not hardware.scalable or (self.request.profile is not None and self._on_one_node())
+        too_small = alone and not _fits(default, hardware)
         if reason is None and not too_small:
             self.because("variant", default.id, "the recipe's default")
             return default
         others = [v for v in self.recipe.variants.values()
-                  if variant_runs_on(self.recipe, v, hardware)]
+                  if self.chooser.why_not(v, hardware) is None]
         fitting = [v for v in others if _fits(v, hardware)]
         if reason is None:
             reason = (f"{default.id} needs {default.vram_minimum_gb:g} GB and {hardware.id} has "
                       f"{hardware.vram_gb:g}")
-        if not fitting and (too_small or not others):
-            raise self._cannot(hardware.id, reason)
+        if not others:
+            raise self._cannot(hardware, reason)
+        if not fitting and alone:
+            raise self._too_big(min(others, key=_footprint), hardware)
         best = max(fitting or others, key=_footprint)
         self.because("variant", best.id, f"{reason}; the largest that runs there")
         return best
-
-    def _offered(self, hardware: HardwareProfile) -> list[str]:
-        """The strategies that the recipe offers on this hardware."""
-        recipe = self.recipe
-        offered = [
-            name for name in recipe.compatible_strategies
-            if not is_unsupported(recipe.strategy_hardware.get(name, {}), hardware)
-        ]
-        added = [
-            name for name, support in recipe.strategy_hardware.items()
-            if name not in offered and _is_supported(support, hardware)
-        ]
-        return offered + added
 
     def _nodes(self, variant: Variant, hardware: HardwareProfile) -> int:
         """The nodes asked for, or as many as the weights need."""
@@ -253,7 +330,9 @@ class _Choosing:
             return self.request.nodes
         if selected is not None:
             return selected
-        offered = self._offered(hardware)
+        if self.request.profile is not None:
+            return 1
+        offered = self.chooser.offered(hardware)
         named = self.request.strategy
         candidates = [named] if named else offered
         if not any(name.startswith("multi_node") for name in candidates):
@@ -292,7 +371,7 @@ class _Choosing:
         return nodes
 
     def _strategy(self, hardware: HardwareProfile, nodes: int, of_preset: str | None) -> str:
-        offered = self._offered(hardware)
+        offered = self.chooser.offered(hardware)
         asked = self.request.strategy or of_preset
         if asked is not None:
             if asked not in offered:
@@ -317,7 +396,7 @@ class _Choosing:
             hint=f"strategies: {', '.join(offered) or 'none'}",
         )
 
-    def _not_offered(self, asked: str, offered: list[str], hardware: HardwareProfile) -> UsageError:
+    def _not_offered(self, asked: str, offered: Sequence[str], hardware: HardwareProfile) -> UsageError:
         known = f"strategies on {hardware.id}: {', '.join(offered) or 'none'}"
         return UsageError(
             f"{self.recipe.id} does not offer the strategy {asked!r} on {hardware.id}",
@@ -331,86 +410,6 @@ class _Choosing:
             asked = next((name for name in selected if name), None)
         return None if asked == "off" else asked
 
-    def _features(
-        self, variant: Variant, hardware: HardwareProfile, strategy: str
-    ) -> tuple[tuple[str, str | None], ...]:
-        """The features that are on, with their modes, in the order of being put together."""
-        picked = self._picked_features(variant, hardware)
-        check_features(self.recipe, [name for name, _ in picked], hardware)
-        for name in self.request.drop_features:
-            if name not in self.recipe.features:
-                check_features(self.recipe, [name], hardware)
-        settled = []
-        for name, asked in picked:
-            feature = self.recipe.features[name]
-            if feature.strategies is not None and strategy not in feature.strategies:
-                self.notes.append(
-                    f"the feature {name} adds nothing under {strategy}; it is for "
-                    f"{', '.join(feature.strategies)}"
-                )
-            elif not feature.modes and asked is None:
-                settled.append((name, None))
-            else:
-                settled += self._with_mode(feature, asked, variant, hardware)
-        return tuple(settled)
-
-    def _with_mode(
-        self, feature: Feature, asked: str | None, variant: Variant, hardware: HardwareProfile
-    ) -> list[tuple[str, str | None]]:
-        """A feature with the mode that it works in; off, and said so, where it has none here."""
-        if any(name == feature.id for name, _ in self.request.add_features):
-            return [(feature.id, require_mode(feature, asked, variant, hardware))]
-        mode = pick_mode(feature, asked, variant, hardware)
-        if mode is None:
-            self.notes.append(
-                f"the feature {feature.id} is off: no mode of it runs with variant {variant.id} "
-                f"on {hardware.id}"
-            )
-            return []
-        if asked not in (None, mode):
-            self.notes.append(
-                f"the feature {feature.id} works in mode {mode}: {asked} does not run with "
-                f"variant {variant.id} on {hardware.id}"
-            )
-        return [(feature.id, mode)]
-
-    def _picked_features(
-        self, variant: Variant, hardware: HardwareProfile
-    ) -> tuple[tuple[str, str | None], ...]:
-        request = self.request
-        if request.features is not None:
-            return request.features
-        selected: dict[str, bool | str] = {}
-        for block in self.blocks:
-            selected.update(block.select.features)
-        on: dict[str, str | None] = {}
-        defaults = self._default_features(variant, hardware)
-        added = dict(request.add_features)
-        for name in self.recipe.features:
-            pick = selected.get(name, name in defaults)
-            if name in added:
-                pick = added[name] or True
-            elif name in request.drop_features:
-                pick = False
-            if pick:
-                on[name] = pick if isinstance(pick, str) else None
-        on.update((name, mode) for name, mode in added.items() if name not in on)
-        return tuple(on.items())
-
-    def _default_features(self, variant: Variant, hardware: HardwareProfile) -> Collection[str]:
-        """All but the opt-in ones and those that cannot run here; the variant's own modes are on."""
-        recipe = self.recipe
-        opt_in = {*recipe.opt_in_features, *recipe.hardware_opt_in_features.get(hardware.id, ())}
-        names = []
-        for name, feature in recipe.features.items():
-            if name in opt_in and name not in variant.default_modes:
-                continue
-            if is_unsupported(feature.hardware, hardware):
-                self.notes.append(f"the feature {name} is off: it does not run on {hardware.id}")
-                continue
-            names.append(name)
-        return names
-
 
 def _fits(variant: Variant, hardware: HardwareProfile) -> bool:
     return (variant.vram_minimum_gb or 0) <= hardware.vram_gb
@@ -418,11 +417,6 @@ def _fits(variant: Variant, hardware: HardwareProfile) -> bool:
 
 def _footprint(variant: Variant) -> float:
     return variant.vram_minimum_gb or 0
-
-
-def _is_supported(support: Mapping[str, str], hardware: HardwareProfile) -> bool:
-    keys = (hardware.id, hardware.generation, hardware.brand.lower())
-    return next((support[key] for key in keys if key in support), "") == "supported"
 
 
 def _ceil(value: float) -> int:

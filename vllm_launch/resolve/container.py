@@ -26,6 +26,7 @@ class ContainerSetup(Record):
     hardened: bool = False
     masked: bool = False  # the operator chose devices: the engine hands in just those
     name: str | None = None
+    publish: str = ""  # "ADDRESS:", where the port is not to be open on every interface
     model_path: str | None = None
 
 
@@ -43,7 +44,7 @@ def container_argv(
     argv = [setup.engine, "run", *(("--name", setup.name) if setup.name else ())]
     argv += _devices(process, hardware, setup)
     argv += _privileges(process, setup)
-    argv += ["--ipc=host", "-p", f"{port}:{port}"]
+    argv += ["--ipc=host", "-p", f"{setup.publish}{port}:{port}"]
     argv += ["-v", f"{setup.hub_cache}:{setup.hub_cache_inside}"]
     for path in _mounted(process, setup):
         argv += ["-v", f"{path}:{path}:ro"]

@@ -1,15 +1,23 @@
-"""What enabled features add."""
+"""Which features are on, in which mode, and what they add."""
 
 from __future__ import annotations
 
 from ..errors import NothingFits, UsageError
 from .hardware import for_generation, is_unsupported, most_specific
+from .presets import find, tunings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from typing_extensions import TypeAlias
+
+    from ..model.choice import Request
     from ..model.recipe import Feature, Mode, Recipe, Variant
     from ..model.source import Arguments, Variables
     from ..model.taxonomy import HardwareProfile
+
+    Features: TypeAlias = tuple[tuple[str, str | None], ...]  # names with modes
 
 
 def modes_for(feature: Feature, variant: Variant, hardware: HardwareProfile) -> dict[str, Mode]:
@@ -73,17 +81,21 @@ def feature_layer(
     return args, env
 
 
-def check_features(
-    recipe: Recipe, names: list[str], hardware: HardwareProfile
-) -> None:
+def _require(recipe: Recipe, name: str) -> Feature:
+    """A feature by name. Raises UsageError where the recipe has none such."""
+    feature = recipe.features.get(name)
+    if feature is None:
+        raise UsageError(
+            f"{recipe.id} has no feature {name!r}",
+            hint=f"features: {', '.join(recipe.features) or 'none'}",
+        )
+    return feature
+
+
+def check_features(recipe: Recipe, names: list[str], hardware: HardwareProfile) -> None:
     """Raise UsageError or NothingFits for features that do not exist, clash, or cannot run."""
     for name in names:
-        feature = recipe.features.get(name)
-        if feature is None:
-            raise UsageError(
-                f"{recipe.id} has no feature {name!r}",
-                hint=f"features: {', '.join(recipe.features) or 'none'}",
-            )
+        feature = _require(recipe, name)
         if is_unsupported(feature.hardware, hardware):
             raise NothingFits(
                 f"the feature {name} does not run on {hardware.id}",
@@ -95,3 +107,94 @@ def check_features(
                     f"the features {name} and {other} exclude each other",
                     hint=f"leave one off: --no-feature {name} or --no-feature {other}",
                 )
+
+
+def settle_features(
+    recipe: Recipe, request: Request, variant: Variant, hardware: HardwareProfile, strategy: str
+) -> tuple[Features, tuple[str, ...]]:
+    """The features that are on, in the order of being put together, and notes on the others.
+
+    Raises UsageError or NothingFits for what an operator named and cannot have.
+    """
+    notes: list[str] = []
+    picked = _picked(recipe, request, variant, hardware, notes)
+    check_features(recipe, [name for name, _ in picked], hardware)
+    for name in request.drop_features:
+        _require(recipe, name)
+    named = {name for name, _ in request.add_features}
+    settled: list[tuple[str, str | None]] = []
+    for name, asked in picked:
+        feature = recipe.features[name]
+        if feature.strategies is not None and strategy not in feature.strategies:
+            strategies = ", ".join(feature.strategies)
+            notes.append(f"the feature {name} adds nothing under {strategy}; it is for {strategies}")
+        elif not feature.modes and asked is None:
+            settled.append((name, None))
+        elif name in named:
+            settled.append((name, require_mode(feature, asked, variant, hardware)))
+        else:
+            settled += _with_mode(feature, asked, variant, hardware, notes)
+    return tuple(settled), tuple(notes)
+
+
+def _picked(
+    recipe: Recipe,
+    request: Request,
+    variant: Variant,
+    hardware: HardwareProfile,
+    notes: list[str],
+) -> Features:
+    """The features asked for: exactly those given, or a preset's and the default ones."""
+    if request.features is not None:
+        return request.features
+    selected: dict[str, bool | str] = {}
+    if request.preset is not None:
+        for block in tunings(*find(recipe, request.preset, request.point)):
+            selected.update(block.select.features)
+    defaults = _defaults(recipe, variant, hardware, notes)
+    added = dict(request.add_features)
+    on: dict[str, str | None] = {}
+    for name in recipe.features:
+        pick = selected.get(name, name in defaults)
+        if name in added:
+            pick = added[name] or True
+        elif name in request.drop_features:
+            pick = False
+        if pick:
+            on[name] = pick if isinstance(pick, str) else None
+    on.update((name, mode) for name, mode in added.items() if name not in on)
+    return tuple(on.items())
+
+
+def _defaults(
+    recipe: Recipe, variant: Variant, hardware: HardwareProfile, notes: list[str]
+) -> Collection[str]:
+    """All but the opt-in ones and those that cannot run here; the variant's own modes are on."""
+    opt_in = {*recipe.opt_in_features, *recipe.hardware_opt_in_features.get(hardware.id, ())}
+    names = []
+    for name, feature in recipe.features.items():
+        if name in opt_in and name not in variant.default_modes:
+            continue
+        if is_unsupported(feature.hardware, hardware):
+            notes.append(f"the feature {name} is off: it does not run on {hardware.id}")
+            continue
+        names.append(name)
+    return names
+
+
+def _with_mode(
+    feature: Feature,
+    asked: str | None,
+    variant: Variant,
+    hardware: HardwareProfile,
+    notes: list[str],
+) -> Features:
+    """A feature with the mode that it works in; off, and said so, where it has none here."""
+    mode = pick_mode(feature, asked, variant, hardware)
+    on = f"variant {variant.id} on {hardware.id}"
+    if mode is None:
+        notes.append(f"the feature {feature.id} is off: no mode of it runs with {on}")
+        return ()
+    if asked not in (None, mode):
+        notes.append(f"the feature {feature.id} works in mode {mode}: {asked} does not run with {on}")
+    return ((feature.id, mode),)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
 from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
 from ..model.source import Source
+from .choose import Chooser
 from .arguments import first_place_last_value, last_wins
 from .features import feature_layer
 from .images import image_for
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..model.choice import Choice
+    from ..model.choice import Choice, Request
     from ..model.recipe import Recipe, Tuning, Variant
     from ..model.source import Arguments, Variables
     from ..model.strategy import KvStore, Strategy
@@ -56,7 +56,12 @@ class Resolver:
         self.taxonomy = taxonomy
         self.strategy = strategy
         self.kv_store = kv_store
+        self.chooser = Chooser(recipe, taxonomy, strategy)
         self._memo: dict[Any, Any] = {}
+
+    def choose(self, request: Request) -> Choice:
+        """Decide what the request leaves open. Raises UsageError or NothingFits."""
+        return self.chooser.choose(request)
 
     def resolve(self, choice: Choice) -> Deployment:
         """The deployment of a choice.
@@ -110,6 +115,20 @@ class Resolver:
         if found is None:
             found = self._memo[key] = self._tensor_parallel(choice, None)
         return found
+
+    def parallel(
+        self, strategy: Strategy, choice: Choice, rank: int, tp: int, source: Source, head: str
+    ) -> Arguments:
+        """The parallelism flags of one node."""
+        gpus = choice.hardware.gpu_count
+        key = (strategy.name, gpus, choice.nodes, rank, tp, id(source), head)
+        found: tuple[Source, Arguments] | None = self._memo.get(key)
+        if found is None:
+            layout = Layout(
+                gpus=gpus, tp=tp, nodes=choice.nodes, rank=rank, head=head, source=source
+            )
+            found = self._memo[key] = (source, parallel_arguments(strategy, layout))
+        return found[1]
 
     def _tensor_parallel(
         self, choice: Choice, forced: tuple[int, Source] | None
@@ -170,12 +189,7 @@ class _Resolution:
             forced = (choice.request.tp, _OPERATOR_TP)
         tp, source = self.resolver.tensor_parallel(choice, forced)
         head = "$VLLM_INSTANCE_1" if store and choice.instances > 1 else "$HEAD_IP"
-        only = choice.request.node_rank
-        processes = tuple(
-            self._engine(rank, tp, source, head)
-            for rank in range(choice.nodes)
-            if only is None or rank == only
-        )
+        processes = tuple(self._engine(rank, tp, source, head) for rank in range(choice.nodes))
         return self._deployment(
             deploy_type=store.deploy_type if store else self.strategy.deploy_type,
             processes=processes,
@@ -185,10 +199,6 @@ class _Resolution:
 
     def _engine(self, rank: int, tp: int, source: Source, head: str) -> ProcessPlan:
         choice = self.choice
-        layout = Layout(
-            gpus=choice.hardware.gpu_count, tp=tp, nodes=choice.nodes, rank=rank, head=head,
-            source=source,
-        )
         multi_node = self.strategy.deploy_type == "multi_node"
         first = "instance" if self.store else "head" if multi_node else "server"
         layer = self.resolver.layers(choice, None)
@@ -196,7 +206,7 @@ class _Resolution:
             role=first if rank == 0 else "worker",
             rank=rank,
             layer=layer,
-            parallel=parallel_arguments(self.strategy, layout),
+            parallel=self.resolver.parallel(self.strategy, choice, rank, tp, source, head),
             kv_args=self._kv_args(None),
             placed=self._device_mask(),
         )
@@ -312,12 +322,6 @@ class _Resolution:
         store: KvStorePlan | None,
     ) -> Deployment:
         image, source = self._image()
-        if not processes:
-            ranks = f"0 to {self.choice.nodes - 1}"
-            raise UsageError(
-                f"node rank {self.choice.request.node_rank} is not one of {ranks}",
-                hint="give --nodes as many as there are",
-            )
         companion = self.option.companion if self.option is not None else None
         return Deployment(
             recipe=self.recipe,

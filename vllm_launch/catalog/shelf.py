@@ -1,0 +1,153 @@
+"""Several recipes directories, the nearest first, and how a model's name finds its recipe."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import LaunchError, UsageError
+from ..model.record import Record
+from .files import read_bytes
+from .library import Library, bundled, foreign
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ..model.recipe import Recipe
+
+
+class Found(Record):
+    """A recipe, the directory that it is from, and what its name said beside that."""
+
+    recipe: Recipe
+    library: Library
+    variant: str | None = None  # where the name was that variant's checkpoint
+    model_path: str | None = None  # where the name was a local checkpoint
+
+
+class Shelf:
+    """The recipes directories that a run looks in, the nearest first."""
+
+    def __init__(self, directories: Sequence[str] = ()) -> None:
+        self.bundled = bundled()
+        self.libraries = (*(foreign(directory) for directory in directories), self.bundled)
+
+    def find(self, model: str) -> Found:
+        """The recipe of a model: by id, checkpoint id, recipe file or checkpoint directory.
+
+        Case does not matter. Raises UsageError where there is none, RecipeError where it is
+        broken.
+        """
+        for library in self.libraries:
+            if library.path_of(model) is not None:
+                return Found(recipe=library.recipe(model), library=library)
+        if model.endswith((".yaml", ".yml", ".json")) and os.path.isfile(model):
+            return self._from_file(model)
+        if os.path.isdir(model):
+            return self._from_checkpoint(os.path.abspath(model))
+        found = self._by_name(model) or self._by_checkpoint_id(model)
+        if found is None:
+            raise UsageError(f"there is no recipe for {model!r}", hint=self._suggestion(model))
+        return found
+
+    def ids(self) -> Iterator[tuple[str, Library]]:
+        """Every recipe id with its directory; a name in several is the nearest one's."""
+        seen = set()
+        for library in self.libraries:
+            for recipe_id in library.recipe_ids():
+                if recipe_id not in seen:
+                    seen.add(recipe_id)
+                    yield recipe_id, library
+
+    def _by_name(self, model: str) -> Found | None:
+        wanted = model.lower()
+        for recipe_id, library in self.ids():
+            if recipe_id.lower() == wanted:
+                return Found(recipe=library.recipe(recipe_id), library=library)
+        return None
+
+    def _by_checkpoint_id(self, model: str) -> Found | None:
+        """The recipe, or the variant of one, that serves this checkpoint."""
+        wanted = model.lower()
+        return self._serving(wanted, lambda served: served == wanted)
+
+    def _serving(self, text: str, is_it: Callable[[str], bool]) -> Found | None:
+        """The first recipe that serves such a checkpoint; broken recipes are passed over."""
+        for recipe_id, library in self.ids():
+            path = library.path_of(recipe_id)
+            if path is None or not _mentions(path, text):
+                continue
+            try:
+                recipe = library.recipe(recipe_id)
+            except LaunchError:
+                continue
+            if is_it(recipe.model.model_id.lower()):
+                return Found(recipe=recipe, library=library)
+            for variant in recipe.variants.values():
+                if variant.model_id is not None and is_it(variant.model_id.lower()):
+                    return Found(recipe=recipe, library=library, variant=variant.id)
+        return None
+
+    def _from_file(self, path: str) -> Found:
+        """A recipe file; the recipes directory that it stands in lends the words, if it is one."""
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(path))))
+        library = next(
+            (each for each in self.libraries if os.path.realpath(each.directory) == root),
+            Library(root, own=False, fallback=self.bundled),
+        )
+        return Found(recipe=library.read_recipe(path), library=library)
+
+    def _from_checkpoint(self, path: str) -> Found:
+        """The recipe of a local checkpoint, by the name of its directory."""
+        if not os.path.isfile(os.path.join(path, "config.json")):
+            raise UsageError(
+                f"{path} is no checkpoint: it has no config.json",
+                hint="name the directory that holds config.json and the weights",
+            )
+        wanted = _repository(path).lower()
+        for recipe_id, library in self.ids():
+            if wanted in _names(recipe_id.lower()):
+                recipe = library.recipe(recipe_id)
+                return Found(recipe=recipe, library=library, model_path=path)
+        found = self._serving(wanted, lambda served: wanted in _names(served))
+        if found is None:
+            raise UsageError(
+                f"no recipe is named like the checkpoint {path}",
+                hint="name its directory like the repository it is from, as in "
+                "…/MiniMaxAI/MiniMax-M3",
+            )
+        return found.replace(model_path=path)
+
+    def _suggestion(self, model: str) -> str:
+        ids = [recipe_id for recipe_id, _ in self.ids()]
+        by_lower = {recipe_id.lower(): recipe_id for recipe_id in ids}
+        by_lower |= {recipe_id.rpartition("/")[2].lower(): recipe_id for recipe_id in ids}
+        from difflib import get_close_matches
+
+        near = get_close_matches(model.lower(), list(by_lower), n=3, cutoff=0.5)
+        names = list(dict.fromkeys(by_lower[name] for name in near))
+        if names:
+            return f"did you mean {' or '.join(names)}?"
+        return "see vllm-launch recipes list, or give --recipes-dir"
+
+
+def _names(recipe_id: str) -> tuple[str, str]:
+    """A repository's name with and without its owner."""
+    return recipe_id, recipe_id.rpartition("/")[2]
+
+
+def _mentions(path: str, wanted: str) -> bool:
+    """Whether a file's text has a name in it: cheaper than reading it as a recipe."""
+    try:
+        return wanted.encode() in read_bytes(path, path).lower()
+    except LaunchError:
+        return False
+
+
+def _repository(path: str) -> str:
+    """The repository that a checkpoint directory is named after; the hub cache's form too."""
+    parts = path.split(os.sep)
+    for part in reversed(parts):
+        if part.startswith("models--"):
+            return part.removeprefix("models--").replace("--", "/")
+    return parts[-1]

@@ -1,0 +1,36 @@
+"""detect: what GPUs this host has, and which profile they are."""
+
+from __future__ import annotations
+
+import sys
+
+from ..catalog.shelf import Shelf
+from ..host.facts import read_host
+from ..resolve.match import match_profile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..commandline import Invocation
+    from ..settings import Settings
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print the host's facts and the matched profile; save them where asked to."""
+    facts = read_host()
+    profiles = Shelf(settings.listed("recipes_dir")).libraries[0].taxonomy.hardware_profiles
+    match = match_profile(facts.gpus, profiles)
+    if settings["save"]:
+        from ..host.facts_file import save
+
+        save(facts, settings["save"])
+        sys.stderr.write(f"wrote {settings['save']}\n")
+    if settings["output"] == "json":
+        from ..render.detection import detection_record
+        from ..render.envelope import envelope
+
+        sys.stdout.write(envelope("host", detection_record(facts, match)))
+    else:
+        from ..render.detection import detection
+
+        sys.stdout.write(detection(facts, match))
+    return 0

@@ -1,0 +1,159 @@
+"""From a command line to a deployment: what serve and explain have in common."""
+
+from __future__ import annotations
+
+import os
+
+from ..catalog.shelf import Shelf
+from ..errors import NothingFits, UsageError
+from ..model.choice import Request
+from ..model.record import Record
+from ..model.source import Source, paired
+from ..resolve.endpoints import expand_home, fill
+from ..resolve.resolver import Resolver
+from .secrets import refuse_secret_arguments, variables_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..catalog.shelf import Found
+    from ..commandline import Invocation
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.host import HostFacts
+    from ..model.source import Arguments
+    from ..model.taxonomy import Taxonomy
+    from ..settings import Settings
+
+
+class Plan(Record):
+    """A deployment, the processes of it that are this run's, and what it was made from."""
+
+    found: Found
+    deployment: Deployment
+    processes: tuple[ProcessPlan, ...]
+    facts: HostFacts | None  # None: planned for a profile, not a machine
+    passed_by_name: tuple[str, ...]  # variables whose values only the environment has
+
+
+def make(invocation: Invocation, settings: Settings) -> Plan:
+    """The plan that a command line asks for. Raises LaunchError for one that cannot be."""
+    found = Shelf(settings.listed("recipes_dir")).find(invocation.argument or "")
+    library = found.library
+    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    env, by_name = variables_from(settings.listed("env"), settings.source("env"))
+    refuse_secret_arguments(invocation.passed)
+    request = Request(
+        variant=settings["variant"] or found.variant,
+        strategy=settings["strategy"],
+        nodes=settings["nodes"],
+        tp=settings["tp"],
+        add_features=tuple(_feature(text) for text in settings.listed("feature")),
+        drop_features=settings.listed("no_feature"),
+        kv_offload=settings["kv_offload"],
+        instances=settings["instances"],
+        preset=_preset(settings)[0],
+        point=_preset(settings)[1],
+        image=settings["image"],
+        args=_operator_arguments(invocation, settings),
+        env=env,
+        model_path=found.model_path,
+    )
+    request, facts = _for_hardware(request, settings, library.taxonomy)
+    resolved = resolver.resolve(resolver.choose(request))
+    deployment = expand_home(fill(resolved, _endpoints(settings)), os.path.expanduser("~"))
+    return Plan(
+        found=found,
+        deployment=deployment,
+        processes=_selected(deployment, settings),
+        facts=facts,
+        passed_by_name=by_name,
+    )
+
+
+def _for_hardware(
+    request: Request, settings: Settings, taxonomy: Taxonomy
+) -> tuple[Request, HostFacts | None]:
+    """Plan for the named profile or the preset's; else for the GPUs that are there."""
+    named = settings["hardware"]
+    if named not in (None, "auto"):
+        devices = tuple((settings["gpus"] or "").split(",")) if settings["gpus"] else None
+        return request.replace(hardware=named, devices=devices), None
+    if request.preset is not None and named is None and settings["host_facts"] is None:
+        return request, None
+    from .here import on_host
+
+    return on_host(request, settings, taxonomy)
+
+
+def _selected(deployment: Deployment, settings: Settings) -> tuple[ProcessPlan, ...]:
+    """The processes of the role and rank asked for. Raises UsageError where there is none."""
+    role, rank = settings["role"], settings["node_rank"]
+    processes = tuple(
+        plan
+        for plan in deployment.processes
+        if (role is None or plan.role == role) and (rank is None or plan.rank == rank)
+    )
+    if not processes:
+        there = ", ".join(f"{plan.role} {plan.rank}" for plan in deployment.processes)
+        asked = " ".join(str(part) for part in (role, rank) if part is not None)
+        raise UsageError(
+            f"the deployment has no process {asked}", hint=f"it has: {there}; see --nodes"
+        )
+    return processes
+
+
+def _feature(text: str) -> tuple[str, str | None]:
+    name, _, mode = text.partition("=")
+    return name, mode or None
+
+
+def _preset(settings: Settings) -> tuple[str | None, str | None]:
+    name, _, point = (settings["preset"] or "").partition(":")
+    return name or None, point or None
+
+
+def _operator_arguments(invocation: Invocation, settings: Settings) -> Arguments:
+    """--port and --host, then what stands behind "--"."""
+    own = []
+    for name in ("port", "host"):
+        value = settings[name]
+        if value is not None and not (name == "host" and _in_container(settings)):
+            source = Source(layer="operator", detail=settings.source(name))
+            own += [(f"--{name}", source), (str(value), source)]
+    passed = Source(layer="operator", detail="behind --")
+    return (*paired(own), *paired((token, passed) for token in invocation.passed))
+
+
+def _in_container(settings: Settings) -> bool:
+    return settings["runtime"] in ("docker", "podman")
+
+
+def _endpoints(settings: Settings) -> dict[str, str]:
+    """The values of placeholders. Raises UsageError for what is no NAME=VALUE."""
+    values = {}
+    for text in settings.listed("endpoint"):
+        name, equals, value = text.removeprefix("$").partition("=")
+        if not equals or not name.replace("_", "").isalnum() or not value:
+            raise UsageError(
+                f"{settings.source('endpoint')}: found {text!r}; expected NAME=VALUE",
+                hint="for example --endpoint HEAD_IP=10.0.0.1",
+            )
+        values[name] = value
+    return values
+
+
+def hub_cache() -> tuple[str, str]:
+    """The hub cache on this machine, and where the image looks for it.
+
+    HF_HUB_CACHE names the cache itself, HF_HOME the directory that holds it.
+    """
+    named = os.environ.get("HF_HUB_CACHE")
+    inside = "/root/.cache/huggingface"
+    if named:
+        return os.path.abspath(os.path.expanduser(named)), f"{inside}/hub"
+    home = os.environ.get("HF_HOME") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
+    )
+    path = os.path.expanduser(home)
+    if path.startswith("~"):
+        raise NothingFits("the hub cache is under ~, and HOME is not set", hint="set HF_HOME")
+    return os.path.abspath(path), inside

@@ -1,0 +1,54 @@
+"""recipes list and recipes show."""
+
+from __future__ import annotations
+
+import sys
+
+from ..catalog.shelf import Shelf
+from ..errors import LaunchError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..commandline import Invocation
+    from ..model.recipe import Recipe
+    from ..settings import Settings
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """List the recipes, or show one."""
+    shelf = Shelf(settings.listed("recipes_dir"))
+    as_json = settings["output"] == "json"
+    if invocation.command.name == "recipes show":
+        _show(shelf.find(invocation.argument or "").recipe, as_json)
+    else:
+        _list(shelf, as_json)
+    return 0
+
+
+def _list(shelf: Shelf, as_json: bool) -> None:
+    """Every recipe that can be read; one that cannot is told about and passed over."""
+    recipes = []
+    for recipe_id, library in shelf.ids():
+        try:
+            recipes.append(library.recipe(recipe_id))
+        except LaunchError as error:
+            sys.stderr.write(f"warning: {error.message}\n")
+    from ..render.recipes import list_record, list_text
+
+    if as_json:
+        from ..render.envelope import envelope
+
+        sys.stdout.write(envelope("recipes", list_record(recipes)))
+    else:
+        sys.stdout.write(list_text(recipes))
+
+
+def _show(recipe: Recipe, as_json: bool) -> None:
+    from ..render.recipes import show_record, show_text
+
+    if as_json:
+        from ..render.envelope import envelope
+
+        sys.stdout.write(envelope("recipe", show_record(recipe)))
+    else:
+        sys.stdout.write(show_text(recipe))

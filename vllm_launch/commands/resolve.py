@@ -1,0 +1,64 @@
+"""resolve --batch: JSON lines in, JSON lines out."""
+
+from __future__ import annotations
+
+import sys
+
+from ..catalog.shelf import Shelf
+from ..errors import LaunchError, UsageError
+from ..resolve.resolver import Resolver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..commandline import Invocation
+    from ..settings import Settings
+
+
+class Resolvers:
+    """One resolver a recipe, made when it is first asked for; a broken one stays broken."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+        self._known: dict[str, Resolver | LaunchError] = {}
+
+    def __call__(self, model: str) -> Resolver:
+        found = self._known.get(model)
+        if found is None:
+            found = self._known[model] = self._make(model)
+        if isinstance(found, LaunchError):
+            raise found
+        return found
+
+    def _make(self, model: str) -> Resolver | LaunchError:
+        try:
+            found = self.shelf.find(model)
+            library = found.library
+            return Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+        except LaunchError as error:
+            return error
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Answer every line; a line that fails answers with its error."""
+    source = settings["batch"]
+    if source is None:
+        raise UsageError("resolve needs --batch FILE, or --batch - for the standard input")
+    resolvers = Resolvers(Shelf(settings.listed("recipes_dir")))
+    if source == "-":
+        _answer(sys.stdin, resolvers)
+        return 0
+    try:
+        with open(source, encoding="utf-8", errors="surrogateescape") as lines:
+            _answer(lines, resolvers)
+    except OSError as error:
+        raise UsageError(f"--batch: cannot read {source}: {error.strerror}") from None
+    return 0
+
+
+def _answer(lines: Iterable[str], resolvers: Resolvers) -> None:
+    from ..batch import answers
+
+    for answer in answers(lines, resolvers):
+        sys.stdout.write(answer + "\n")

@@ -1,0 +1,64 @@
+"""Keep secrets out of commands: they reach a process by name, from the environment."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import UsageError
+from ..model.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..model.source import Variables
+
+# Always handed on where they are set: what a server needs to read gated models and ask for keys.
+HANDED_ON = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "VLLM_API_KEY")
+_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL")
+_NO_SECRETS = ("TOKENIZERS_PARALLELISM",)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable's name says that its value is a secret."""
+    if name in _NO_SECRETS:
+        return False
+    parts = name.upper()
+    return any(parts.endswith(word) or f"{word}_FILE" == parts for word in _SECRET_WORDS)
+
+
+def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[str, ...]]:
+    """The operator's variables with values, and the names of those to hand on.
+
+    Raises UsageError for a name that cannot be, or a secret whose value stands there.
+    """
+    values: list[tuple[str, str, Source]] = []
+    names = [name for name in HANDED_ON if os.environ.get(name)]
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name.isascii() or not name.replace("_", "a").isalnum() or name[0].isdigit():
+            raise UsageError(f"{option}: {name!r} is no variable name", hint="write NAME=VALUE")
+        if is_secret(name):
+            if equals:
+                raise UsageError(
+                    f"{option}: the value of {name} would stand in the command for all to read",
+                    hint=f"export {name} before, and give {option} {name} without a value",
+                )
+            names.append(name)
+        elif equals:
+            values.append((name, value, Source(layer="operator", detail=option)))
+        elif name in os.environ:
+            values.append((name, os.environ[name], Source(layer="operator", detail=option)))
+        else:
+            raise UsageError(f"{option}: {name} is not set", hint=f"write {name}=VALUE")
+    return tuple(values), tuple(dict.fromkeys(names))
+
+
+def refuse_secret_arguments(passed: Sequence[str]) -> None:
+    """Raise UsageError for an API key behind "--": every user of the machine could read it."""
+    for token in passed:
+        if token.partition("=")[0] in ("--api-key", "--api_key"):
+            raise UsageError(
+                "--api-key puts a secret on the command line, where every user can read it",
+                hint="export VLLM_API_KEY=… instead: the server reads it",
+            )

@@ -1,0 +1,150 @@
+"""serve: resolve a recipe into a command, and print it or become it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import UsageError
+from ..render.shell import command, exports
+from ..resolve.container import ContainerSetup, container_argv
+from ..resolve.endpoints import placeholders
+from .plan import hub_cache, make
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..commandline import Invocation
+    from ..model.deployment import ProcessPlan
+    from ..settings import Settings
+    from .plan import Plan
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print the plan, or become its process."""
+    plan = make(invocation, settings)
+    setup = container_setup(plan, settings)
+    if settings["dry_run"] or settings["output"]:
+        _print(plan, settings, setup)
+        return 0
+    _become(plan, setup)
+
+
+def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
+    """How a container is to be run here; None for a native server.
+
+    Raises UsageError for a container that no image is known for.
+    """
+    engine = settings["runtime"]
+    if engine in (None, "native"):
+        return None
+    if plan.deployment.image is None:
+        raise UsageError(
+            f"no image is known for {plan.deployment.choice.hardware.brand}", hint="give --image REF"
+        )
+    from ..resolve.images import is_image_reference
+
+    if not is_image_reference(plan.deployment.image):
+        raise UsageError(f"{plan.deployment.image!r} is no image reference",
+                         hint="write NAME:TAG or NAME@sha256:…")
+    cache, inside = hub_cache()
+    facts = plan.facts
+    return ContainerSetup(
+        engine=engine,
+        hub_cache=cache,
+        hub_cache_inside=inside,
+        passed_by_name=plan.passed_by_name,
+        render_gid=facts.render_gid if facts is not None else None,
+        video_gid=facts.video_gid if facts is not None else None,
+        hardened=bool(settings["hardened"]),
+        masked=plan.deployment.choice.devices is not None,
+        name=settings["name"],
+        publish=f"{settings['host']}:" if settings["host"] else "",
+        model_path=plan.found.model_path,
+    )
+
+
+def command_of(
+    plan: Plan, process: ProcessPlan, setup: ContainerSetup | None
+) -> tuple[list[str], dict[str, str]]:
+    """What runs one process: its words, and the variables that it is started with."""
+    if setup is None:
+        return process.argv, process.env
+    deployment = plan.deployment
+    image = deployment.image or ""
+    return container_argv(process, deployment.choice.hardware, image, setup), {}
+
+
+def _become(plan: Plan, setup: ContainerSetup | None) -> int:
+    if len(plan.processes) > 1:
+        names = ", ".join(f"{p.role} {p.rank}" for p in plan.processes)
+        raise UsageError(
+            f"the deployment has {len(plan.processes)} processes ({names}), and this runs one",
+            hint="say which with --role and --node-rank, or print all with --dry-run",
+        )
+    process = plan.processes[0]
+    _refuse_placeholders(process)
+    argv, variables = command_of(plan, process, setup)
+    from ..launch import become
+
+    own = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")}
+    become(argv, {**own, **variables})
+
+
+def _refuse_placeholders(process: ProcessPlan) -> None:
+    """Raise UsageError for a placeholder that nothing fills, naming each and its option."""
+    left = placeholders(process)
+    if left:
+        options = " ".join(f"--endpoint {name}=…" for name in left)
+        raise UsageError(
+            f"not filled in: {', '.join('$' + name for name in left)}", hint=f"give {options}"
+        )
+
+
+def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None:
+    form = settings["output"] or "shell"
+    if form == "json":
+        from ..render.envelope import deployment_envelope
+
+        sys.stdout.write(deployment_envelope(plan.deployment, plan.processes, setup))
+    else:
+        writers = {"shell": _shell, "argv": _argv, "env": _env}
+        sys.stdout.write(writers[form](plan, setup))
+    _tell(plan)
+
+
+def _shell(plan: Plan, setup: ContainerSetup | None) -> str:
+    """Every process as shell text; evaluated, it gives exactly the words that would run."""
+    blocks = []
+    for process in plan.processes:
+        argv, variables = command_of(plan, process, setup)
+        starts = () if setup is None else (argv.index(plan.deployment.image or ""),)
+        title = [f"# {process.role} {process.rank}"] if len(plan.processes) > 1 else []
+        blocks.append("\n".join([*title, *exports(variables), command(argv, starts)]) + "\n")
+    return "\n".join(blocks)
+
+
+def _argv(plan: Plan, setup: ContainerSetup | None) -> str:
+    """One JSON list of words a process."""
+    import json
+
+    words = (command_of(plan, process, setup)[0] for process in plan.processes)
+    return "".join(json.dumps(argv, ensure_ascii=False) + "\n" for argv in words)
+
+
+def _env(plan: Plan, _: ContainerSetup | None) -> str:
+    """NAME=VALUE lines, as env files have them. Raises UsageError for a value of several lines."""
+    lines = []
+    for process in plan.processes:
+        for name, value in process.env.items():
+            if "\n" in value:
+                raise UsageError(f"{name} has several lines, which no env file can hold",
+                                 hint="use --output json")
+            lines.append(f"{name}={value}\n")
+    return "".join(dict.fromkeys(lines))
+
+
+def _tell(plan: Plan) -> None:
+    """What was chosen and what to know, on the standard error."""
+    from ..render.summary import summary
+
+    sys.stderr.write(summary(plan.found, plan.deployment, plan.processes))

@@ -1,0 +1,188 @@
+"""Every option of the command line: one table that the parsers, the help, the environment
+variables and the config file are made from."""
+
+from __future__ import annotations
+
+from .model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Option(Record):
+    """One option. Its environment variable is VLLM_LAUNCH_NAME, its config key NAME."""
+
+    name: str
+    flags: tuple[str, ...]
+    help: str
+    metavar: str = ""
+    kind: str = "text"  # "text", "count" (1 or more), "rank" (0 or more), "flag"
+    many: bool = False  # may be given several times
+    choices: tuple[str, ...] = ()
+    completes: str = ""  # what a shell completes its value with
+
+    @property
+    def variable(self) -> str:
+        return f"VLLM_LAUNCH_{self.name.upper()}"
+
+
+class Command(Record):
+    """One command: what it takes, and where its function is."""
+
+    name: str  # "serve", "recipes list"
+    help: str
+    module: str  # of vllm_launch.commands
+    argument: str = ""  # its positional argument
+    argument_required: bool = True
+    argument_help: str = ""
+    options: tuple[Option, ...] = ()
+    passes_on: bool = False  # what follows "--" is handed to vLLM
+    examples: tuple[str, ...] = ()
+
+
+GLOBAL = (
+    Option(
+        name="recipes_dir", flags=("--recipes-dir",), metavar="DIR", many=True,
+        help="A recipes directory beside the bundled one; the first named is the nearest.",
+    ),
+    Option(name="config", flags=("--config",), metavar="FILE",
+           help="Settings file; by default ~/.config/vllm-launch/config.yaml."),
+    Option(name="debug", flags=("--debug",), kind="flag",
+           help="Show the traceback of an error."),
+    Option(name="no_color", flags=("--no-color",), kind="flag", help="Plain text."),
+)  # fmt: skip
+
+CHOICE = (
+    Option(name="hardware", flags=("--hardware",), metavar="ID", completes="hardware",
+           help="Plan for this hardware profile; without it, for the GPUs that are here."),
+    Option(name="gpus", flags=("--gpus",), metavar="0,1|UUID,…",
+           help="Use only these GPUs, by index or UUID."),
+    Option(name="variant", flags=("--variant",), metavar="NAME", completes="variant",
+           help="The checkpoint or precision to serve."),
+    Option(name="strategy", flags=("--strategy",), metavar="NAME", completes="strategy",
+           help="The parallelism layout."),
+    Option(name="tp", flags=("--tp",), metavar="N", kind="count",
+           help="Tensor parallel size on one node."),
+    Option(name="nodes", flags=("--nodes",), metavar="N", kind="count",
+           help="How many nodes serve together."),
+    Option(name="node_rank", flags=("--node-rank",), metavar="N", kind="rank",
+           help="Which of the nodes this is; the first is 0."),
+    Option(name="role", flags=("--role",), metavar="ROLE",
+           choices=("server", "head", "worker", "prefill", "decode", "instance"),
+           help="Which role's process this is."),
+    Option(name="feature", flags=("-f", "--feature"), metavar="NAME[=MODE]", many=True,
+           completes="feature", help="Turn a feature on, in a mode."),
+    Option(name="no_feature", flags=("--no-feature",), metavar="NAME", many=True,
+           completes="feature", help="Turn a feature off."),
+    Option(name="preset", flags=("--preset",), metavar="NAME[:POINT]", completes="preset",
+           help="A tuned configuration; it sets hardware, strategy and variant."),
+    Option(name="kv_offload", flags=("--kv-offload",), metavar="NAME", completes="kv_offload",
+           help="Move KV cache to host memory, or to a shared store."),
+    Option(name="instances", flags=("--instances",), metavar="N", kind="count",
+           help="Instances that share a KV store."),
+    Option(name="endpoint", flags=("--endpoint",), metavar="NAME=VALUE", many=True,
+           help="Fill a placeholder such as $HEAD_IP."),
+    Option(name="host_facts", flags=("--host-facts",), metavar="FILE",
+           help="Plan for the machine whose facts 'detect --save' wrote."),
+)  # fmt: skip
+
+RUNTIME = (
+    Option(name="runtime", flags=("--runtime",), metavar="KIND",
+           choices=("native", "docker", "podman"),
+           help="What runs the server: vllm itself, or a container engine."),
+    Option(name="image", flags=("--image",), metavar="REF", help="Container image."),
+    Option(name="port", flags=("--port",), metavar="N", kind="count",
+           help="The server's HTTP port."),
+    Option(name="host", flags=("--host",), metavar="ADDR",
+           help="The address that the server listens on."),
+    Option(name="env", flags=("-e", "--env"), metavar="K=V", many=True,
+           help="Set a variable; NAME alone passes on the one that is set."),
+    Option(name="name", flags=("--name",), metavar="NAME", help="The container's name."),
+    Option(name="hardened", flags=("--hardened",), kind="flag",
+           help="A container with only the capabilities that the plan needs."),
+)  # fmt: skip
+
+DRY_RUN = Option(name="dry_run", flags=("--dry-run",), kind="flag",
+                 help="Print what would run, and run nothing.")  # fmt: skip
+OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
+                choices=("shell", "json", "argv", "env"),
+                help="How to print it.")  # fmt: skip
+TEXT_OR_JSON = OUTPUT.replace(choices=("text", "json"))
+_MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
+
+COMMANDS = (
+    Command(
+        name="serve", module="serve", argument="MODEL", argument_help=_MODEL,
+        help="Resolve a recipe into a command and become it.",
+        options=(*CHOICE, *RUNTIME, DRY_RUN, OUTPUT), passes_on=True,
+        examples=(
+            "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash",
+            "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --hardware b300 --dry-run",
+            "vllm-launch serve MiniMaxAI/MiniMax-M3 --preset mi355x_agentx:tp4_c1 --dry-run",
+            "vllm-launch serve MiniMaxAI/MiniMax-M3 --runtime docker -- --max-model-len 65536",
+        ),
+    ),
+    Command(
+        name="explain", module="explain", argument="MODEL", argument_help=_MODEL,
+        help="Say where every flag, variable and choice comes from, and what each beat.",
+        options=(*CHOICE, *RUNTIME, TEXT_OR_JSON), passes_on=True,
+        examples=(
+            "vllm-launch explain MiniMaxAI/MiniMax-M3 --hardware mi355x "
+            "--preset mi355x_agentx:tp4_c1",
+        ),
+    ),
+    Command(
+        name="resolve", module="resolve",
+        help="Resolve many choices: JSON lines in, JSON lines out.",
+        options=(Option(name="batch", flags=("--batch",), metavar="FILE|-",
+                        help="The file with the choices; - is the standard input."),),
+        examples=("vllm-launch resolve --batch choices.jsonl",),
+    ),
+    Command(
+        name="detect", module="detect",
+        help="Say what GPUs this host has, and which hardware profile they are.",
+        options=(
+            TEXT_OR_JSON,
+            Option(name="save", flags=("--save",), metavar="FILE",
+                   help="Write the host's facts, to plan for it elsewhere."),
+        ),
+        examples=("vllm-launch detect --save node7.json",),
+    ),
+    Command(
+        name="recipes list", module="recipes",
+        help="List the recipes there are.",
+        options=(TEXT_OR_JSON,), examples=("vllm-launch recipes list",),
+    ),
+    Command(
+        name="recipes show", module="recipes", argument="MODEL", argument_help=_MODEL,
+        help="Show one recipe: variants, strategies, features, presets, notes and guide.",
+        options=(TEXT_OR_JSON,),
+        examples=("vllm-launch recipes show MiniMaxAI/MiniMax-M3",),
+    ),
+)  # fmt: skip
+
+
+def command_named(name: str) -> Command | None:
+    """The command of that name, or None."""
+    return next((command for command in COMMANDS if command.name == name), None)
+
+
+def checked(option: Option, text: str) -> Any:
+    """An option's value out of text. Raises ValueError with what was expected."""
+    if option.kind == "flag":
+        if text.lower() in ("1", "true", "yes", "on"):
+            return True
+        if text.lower() in ("0", "false", "no", "off", ""):
+            return False
+        raise ValueError("1 or 0")
+    if option.kind in ("count", "rank"):
+        least = 1 if option.kind == "count" else 0
+        if not (text.isascii() and text.isdecimal() and least <= int(text[:9]) and len(text) < 9):
+            raise ValueError(f"a whole number of {least} or more")
+        return int(text)
+    if option.choices and text not in option.choices:
+        raise ValueError(", ".join(option.choices))
+    if "\0" in text:
+        raise ValueError("text without NUL characters")
+    return text

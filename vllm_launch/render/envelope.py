@@ -1,0 +1,84 @@
+"""The versioned JSON envelope that every command's --output json has."""
+
+from __future__ import annotations
+
+import json
+
+from .. import __version__
+from .records import deployment_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.source import Source
+    from ..resolve.container import ContainerSetup
+
+FORMAT = 1
+
+
+def envelope(kind: str, body: Any) -> str:
+    """A JSON document: what it is, its format's version, and the body."""
+    document = {"kind": kind, "format": FORMAT, "vllm_launch": __version__, kind: body}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def deployment_envelope(
+    deployment: Deployment, processes: Sequence[ProcessPlan], setup: ContainerSetup | None
+) -> str:
+    """A deployment with its choice, reasons and provenance."""
+    shown = deployment.replace(processes=tuple(processes))
+    body = deployment_record(shown, setup) if setup is not None else deployment_record(shown)
+    body["recipe"] = deployment.recipe.id
+    body["reasons"] = reasons_record(deployment)
+    for record, plan in zip(body["processes"], processes, strict=True):
+        record["provenance"] = provenance_record(plan)
+    return envelope("deployment", body)
+
+
+def reasons_record(deployment: Deployment) -> list[dict[str, str]]:
+    """Why each thing was chosen."""
+    return [
+        {"subject": subject, "picked": picked, "why": why}
+        for subject, picked, why in deployment.choice.reasons
+    ]
+
+
+def provenance_record(plan: ProcessPlan) -> dict[str, Any]:
+    """Where every argument and variable of a process comes from, and what each beat."""
+    return {
+        "arguments": [
+            {
+                "argument": list(argument[1]),
+                **_source(argument[2]),
+                "beat": [
+                    {"argument": list(lost[1]), **_source(lost[2])}
+                    for lost in plan.beaten(argument)
+                ],
+            }
+            for argument in plan.arguments
+        ],
+        "variables": [
+            {
+                "name": variable[0],
+                "value": variable[1],
+                **_source(variable[2]),
+                "beat": [
+                    {"value": lost[1], **_source(lost[2])}
+                    for lost in plan.beaten_variables(variable)
+                ],
+            }
+            for variable in plan.variables
+        ],
+    }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {
+        "layer": source.layer,
+        "file": source.file or None,
+        "line": source.line or None,
+        "detail": source.detail or None,
+    }

@@ -1,0 +1,89 @@
+"""Where every flag, variable and choice of a plan comes from, as text."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.source import Source
+    from ..settings import Settings
+
+_WIDTH = 78
+
+
+def explanation(
+    deployment: Deployment, processes: Sequence[ProcessPlan], settings: Settings
+) -> str:
+    """The choices, then each process's variables and arguments with their places."""
+    lines = [deployment.recipe.id, ""]
+    lines += _choices(deployment, settings)
+    for plan in processes:
+        lines += ["", f"{plan.role} {plan.rank}: vllm serve {plan.model}"]
+        if plan.variables:
+            lines += ["", "  Variables"]
+        for variable in plan.variables:
+            lines += _entry(f"{variable[0]}={variable[1]}", variable[2])
+            for name, value, source in plan.beaten_variables(variable):
+                lines += _beaten(f"{name}={value}", source)
+        lines += ["", "  Arguments"]
+        for argument in plan.arguments:
+            lines += _entry(" ".join(argument[1]), argument[2])
+            for _, tokens, source in plan.beaten(argument):
+                lines += _beaten(" ".join(tokens), source)
+    lines += _removed(processes)
+    return "\n".join(lines) + "\n"
+
+
+def _choices(deployment: Deployment, settings: Settings) -> Iterator[str]:
+    """Each choice with its reason, and the option, variable or file that set it."""
+    yield "Choices"
+    for subject, picked, why in deployment.choice.reasons:
+        setter = settings.source(subject)
+        yield f"  {subject:9} {picked}: {why}{f' by {setter}' if setter else ''}"
+    choice = deployment.choice
+    yield f"  {'nodes':9} {choice.nodes}"
+    for name, mode in choice.features:
+        yield f"  {'feature':9} {name}{f' in mode {mode}' if mode else ''}"
+    if choice.kv_offload:
+        yield f"  {'KV':9} {choice.kv_offload}"
+    if deployment.image:
+        yield f"  {'image':9} {deployment.image}"
+        yield f"  {'':9} from {deployment.image_source}"
+    for note in deployment.notes:
+        yield f"  note: {note}"
+
+
+def _entry(text: str, source: Source) -> list[str]:
+    return [*_folded(text, "    "), f"        from {source}"]
+
+
+def _beaten(text: str, source: Source) -> list[str]:
+    return [*_folded(f"beat {text}", "        "), f"            of {source}"]
+
+
+def _folded(text: str, indent: str) -> list[str]:
+    """Text in lines of a terminal's width; a value is never cut short."""
+    room = _WIDTH - len(indent)
+    parts = [text[i : i + room] for i in range(0, len(text), room)] or [""]
+    return [indent + part for part in parts]
+
+
+def _removed(processes: Sequence[ProcessPlan]) -> list[str]:
+    """Flags that layers put forward and a preset took away."""
+    lines: list[str] = []
+    for plan in processes:
+        held = {argument[0].partition("=")[0] for argument in plan.arguments}
+        gone = [a for a in plan.layers if a[0].partition("=")[0] not in held]
+        if gone:
+            lines += ["", f"  Taken away by the preset ({plan.role} {plan.rank})"]
+        for argument in gone:
+            lines += _entry(" ".join(argument[1]), argument[2])
+        names = {variable[0] for variable in plan.variables}
+        dropped = [v for v in plan.variable_layers if v[0] not in names]
+        if dropped:
+            lines += ["", "  Dropped: only for GPUs that share an NVLink domain across nodes"]
+        for variable in dropped:
+            lines += _entry(f"{variable[0]}={variable[1]}", variable[2])
+    return lines

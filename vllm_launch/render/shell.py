@@ -1,0 +1,34 @@
+"""Commands as shell text that bash and dash read back as the very same words."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+_BARE = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
+)
+
+
+def quote(word: str) -> str:
+    """One word, quoted where a shell would otherwise change it."""
+    if word and _BARE.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def command(argv: Sequence[str], starts: Collection[int]) -> str:
+    """A command with one flag a line; words at ``starts`` begin a line too."""
+    lines = [quote(argv[0])]
+    for i, word in enumerate(argv[1:], 1):
+        if word.startswith("-") or i in starts:
+            lines.append("  " + quote(word))
+        else:
+            lines[-1] += " " + quote(word)
+    return " \\\n".join(lines)
+
+
+def exports(variables: Mapping[str, str]) -> list[str]:
+    """One export line for each variable."""
+    return [f"export {name}={quote(value)}" for name, value in variables.items()]

@@ -1,0 +1,67 @@
+"""What was chosen, in a few lines for a person."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.recipe import Note, Recipe
+    from ..catalog.shelf import Found
+
+
+def summary(found: Found, deployment: Deployment, processes: Sequence[ProcessPlan]) -> str:
+    """The choice on one line, then what to know before the command is run."""
+    choice, recipe = deployment.choice, deployment.recipe
+    nodes = f" × {choice.nodes} nodes" if choice.nodes > 1 else ""
+    parts = [
+        f"{choice.hardware.id}{nodes}",
+        f"{choice.strategy}",
+        f"variant {choice.variant}",
+    ]
+    if choice.preset:
+        parts.append(f"preset {choice.preset}" + (f":{choice.point}" if choice.point else ""))
+    if choice.kv_offload:
+        parts.append(f"KV {choice.kv_offload}")
+    on = [name if mode is None else f"{name}={mode}" for name, mode in choice.features]
+    parts.append("features " + (", ".join(on) or "none"))
+    lines = [f"# {recipe.id}: {' · '.join(parts)}"]
+    lines += [f"# note: {text}" for text in (*_needs(recipe, deployment), *deployment.notes)]
+    titles = [note.title for note in notes_that_apply(deployment)]
+    if titles:
+        lines.append(f"# see 'vllm-launch recipes show {recipe.id}': {'; '.join(titles)}")
+    if deployment.router:
+        lines.append("# router: " + deployment.router.replace(" \\\n    ", " "))
+    lines += [f"# beside it, {c.label}: see --output json" for c in deployment.companions]
+    return "\n".join(lines) + "\n"
+
+
+def _needs(recipe: Recipe, deployment: Deployment) -> Iterator[str]:
+    """The vLLM version that the plan is for."""
+    variant = recipe.variants[deployment.choice.variant]
+    version = variant.min_vllm_version or recipe.model.min_vllm_version
+    nightly = " (a nightly wheel until it is released)" if recipe.model.nightly_required else ""
+    if version:
+        yield f"needs vLLM {version} or newer{nightly}; image {deployment.image or 'not known'}"
+
+
+def notes_that_apply(deployment: Deployment) -> list[Note]:
+    """The recipe's notes for this choice."""
+    choice = deployment.choice
+    have = {
+        "hardware": {choice.hardware.id, choice.hardware.generation, choice.hardware.brand.lower()},
+        "strategy": {choice.strategy},
+        "variant": {choice.variant},
+        "role": {plan.role for plan in deployment.processes},
+        "preset": {choice.preset or ""},
+        "feature": {name for name, _ in choice.features},
+    }
+    return [
+        note
+        for note in deployment.recipe.notes
+        if all(
+            not getattr(note.when, subject) or not names.isdisjoint(getattr(note.when, subject))
+            for subject, names in have.items()
+        )
+    ]

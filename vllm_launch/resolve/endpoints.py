@@ -1,0 +1,74 @@
+"""Placeholders such as $HEAD_IP: which are left, and plans with them filled in."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..model.deployment import Deployment, ProcessPlan
+
+_PATTERN = r"\$(?:\{([A-Z][A-Z0-9_]*)\}|([A-Z][A-Z0-9_]*))"
+
+
+def placeholders(plan: ProcessPlan) -> tuple[str, ...]:
+    """The names of the placeholders in a process's arguments and variables, each once."""
+    texts = [token for _, tokens, _ in plan.arguments for token in tokens]
+    texts += [value for _, value, _ in plan.variables]
+    names: dict[str, None] = {}
+    for text in texts:
+        if "$" in text:
+            names.update(dict.fromkeys(_names(text)))
+    return tuple(names)
+
+
+def _names(text: str) -> list[str]:
+    import re
+
+    return [braced or bare for braced, bare in re.findall(_PATTERN, text)]
+
+
+def fill_text(text: str, values: Mapping[str, str]) -> str:
+    """Text with the known placeholders replaced; a longer name is never taken for a shorter."""
+    if "$" not in text:
+        return text
+    import re
+
+    return re.sub(_PATTERN, lambda m: values.get(m[1] or m[2], m[0]), text)
+
+
+def fill(deployment: Deployment, values: Mapping[str, str]) -> Deployment:
+    """A deployment with the given placeholders filled, in processes and router."""
+    if not values:
+        return deployment
+    router = fill_text(deployment.router, values) if deployment.router else None
+    filled = _each_text(deployment, lambda text: fill_text(text, values))
+    return filled.replace(router=router)
+
+
+def expand_home(deployment: Deployment, home: str) -> Deployment:
+    """A deployment with a leading ~ in values as the home directory, as a shell would have it."""
+
+    def expanded(text: str) -> str:
+        return home + text[1:] if text == "~" or text.startswith("~/") else text
+
+    return _each_text(deployment, expanded)
+
+
+def _each_text(deployment: Deployment, change: Callable[[str], str]) -> Deployment:
+    """A deployment with each token and value changed; where none is, the very same."""
+    processes = tuple(_changed(plan, change) for plan in deployment.processes)
+    if all(new is old for new, old in zip(processes, deployment.processes, strict=True)):
+        return deployment
+    return deployment.replace(processes=processes)
+
+
+def _changed(plan: ProcessPlan, change: Callable[[str], str]) -> ProcessPlan:
+    arguments = tuple(
+        (flag, tuple(change(token) for token in tokens), source)
+        for flag, tokens, source in plan.arguments
+    )
+    variables = tuple((name, change(value), source) for name, value, source in plan.variables)
+    if arguments == plan.arguments and variables == plan.variables:
+        return plan
+    return plan.replace(arguments=arguments, variables=variables)
