@@ -50,7 +50,9 @@ def request_of(given: dict[str, Any]) -> Request:
         raise UsageError("input must be a mapping")
     if not given.keys() <= _KNOWN:
         unknown = ", ".join(sorted(given.keys() - _KNOWN))
-        raise UsageError(f"unknown input key: {unknown}", hint=f"known: {', '.join(sorted(_KNOWN))}")
+        raise UsageError(
+            f"unknown input key: {unknown}", hint=f"known: {', '.join(sorted(_KNOWN))}"
+        )
     return Request(
         hardware=_typed(given, "hardware", str),
         variant=_typed(given, "variant", str),
@@ -88,7 +90,7 @@ def _features(given: dict[str, Any]) -> tuple[tuple[str, str | None], ...] | Non
         return None
     if not isinstance(features, dict):
         raise UsageError("input.features must be a mapping from names to true or a mode")
-    on = []
+    on: list[tuple[str, str | None]] = []
     for name, value in features.items():
         if value is True:
             on.append((name, None))
@@ -108,7 +110,9 @@ def _pools(given: dict[str, Any]) -> Pools | None:
         return Pools(shared=True)
     if not isinstance(pd, dict) or not pd.keys() <= {"prefill", "decode"}:
         raise UsageError('input.pd must be null or {"prefill": {…}, "decode": {…}}')
-    return Pools(**{role: _pool(pd.get(role), role) for role in ("prefill", "decode")})
+    return Pools(
+        prefill=_pool(pd.get("prefill"), "prefill"), decode=_pool(pd.get("decode"), "decode")
+    )
 
 
 def _pool(given: Any, role: str) -> Pool:

@@ -36,6 +36,9 @@ def run(words: list[str], passed: list[str] | None) -> int:
         told = getattr(error, "format_message", None)
         if told is None:
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(told(), err=True)
+            return UsageError.exit_status
         raise UsageError(told().rstrip("."), hint=_hint(told())) from None
     return status[0] if status else 0
 
@@ -54,10 +57,14 @@ def _hint(message: str) -> str:
 
 def _app(call: Callable[[Invocation], None]) -> typer.Typer:
     """The whole command tree; ``call`` is given the line that was read."""
-    common: dict[str, Any] = {"add_completion": False, "no_args_is_help": True,
-                              "rich_markup_mode": None}
-    app = typer.Typer(help=_ABOUT, pretty_exceptions_enable=False,
-                      **{**common, "add_completion": True})
+    common: dict[str, Any] = {
+        "add_completion": False,
+        "no_args_is_help": True,
+        "rich_markup_mode": None,
+    }
+    app = typer.Typer(
+        help=_ABOUT, pretty_exceptions_enable=False, **{**common, "add_completion": True}
+    )
     globals_given: dict[str, Any] = {}
     app.callback()(_root(globals_given))
     groups = {name: typer.Typer(help=text, **common) for name, text in _GROUPS.items()}
@@ -95,8 +102,11 @@ def _function(
 
     parameters = []
     if command.argument:
-        shown = typer.Argument(help=command.argument_help, metavar=command.argument,
-                               autocompletion=_completer("recipe"))
+        shown = typer.Argument(
+            help=command.argument_help,
+            metavar=command.argument,
+            autocompletion=_completer("recipe"),
+        )
         parameters.append(_parameter("argument", Annotated[str, shown], inspect.Parameter.empty))
     parameters += [_option(option) for option in command.options]
     return _with_signature(function, parameters)

@@ -51,9 +51,7 @@ def parse(words: Sequence[str]) -> Invocation | None:
         return None
     if command.argument and command.argument_required and not positional:
         return None
-    return Invocation(
-        command=command, argument=positional[0] if positional else None, given=given
-    )
+    return Invocation(command=command, argument=positional[0] if positional else None, given=given)
 
 
 def _command(words: list[str]) -> tuple[Command | None, list[str]]:

@@ -77,6 +77,10 @@ CHOICE = (
            completes="feature", help="Turn a feature off."),
     Option(name="preset", flags=("--preset",), metavar="NAME[:POINT]", completes="preset",
            help="A tuned configuration; it sets hardware, strategy and variant."),
+    Option(name="prefill", flags=("--prefill",), metavar="NODES[:MODE]",
+           help="The prefill pool of pd_cluster; MODE is tp, tep or dep."),
+    Option(name="decode", flags=("--decode",), metavar="NODES[:MODE]",
+           help="The decode pool of pd_cluster."),
     Option(name="kv_offload", flags=("--kv-offload",), metavar="NAME", completes="kv_offload",
            help="Move KV cache to host memory, or to a shared store."),
     Option(name="instances", flags=("--instances",), metavar="N", kind="count",
@@ -128,8 +132,7 @@ COMMANDS = (
         help="Say where every flag, variable and choice comes from, and what each beat.",
         options=(*CHOICE, *RUNTIME, TEXT_OR_JSON), passes_on=True,
         examples=(
-            "vllm-launch explain MiniMaxAI/MiniMax-M3 --hardware mi355x "
-            "--preset mi355x_agentx:tp4_c1",
+            "vllm-launch explain MiniMaxAI/MiniMax-M3 --preset mi355x_agentx:tp4_c1",
         ),
     ),
     Command(

@@ -88,9 +88,7 @@ def _value(option: Option, raw: Any, source: str) -> Any:
         raise UsageError(f"{source}: found {shown!r}; expected {error}") from None
 
 
-def _config_path(
-    given: Mapping[str, Any], environ: Mapping[str, str]
-) -> tuple[str | None, str]:
+def _config_path(given: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str | None, str]:
     """The settings file that is asked for, or the user's own where there is one."""
     asked = given.get("config") or environ.get("VLLM_LAUNCH_CONFIG")
     if asked:

@@ -75,8 +75,12 @@ def broken(shown: str, problems: list[Problem]) -> RecipeError:
 
 def _problem(fault: SyntaxFault, shown: str) -> Problem:
     return Problem(
-        file=shown, line=fault.line, column=fault.column, path=fault.path,
-        message=fault.message, hint=fault.hint,
+        file=shown,
+        line=fault.line,
+        column=fault.column,
+        path=fault.path,
+        message=fault.message,
+        hint=fault.hint,
     )
 
 

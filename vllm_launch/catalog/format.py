@@ -10,8 +10,8 @@ from ..model.recipe import (
     Images,
     Meta,
     Mode,
-    ModeOverride,
     Model,
+    ModeOverride,
     Note,
     Point,
     PrecisionHardware,
@@ -159,9 +159,7 @@ def _json_arguments(node: Node, path: str, reading: Reading) -> Any:
 
 
 _pinned = table(PresetImage, vllm=text, pip=_texts, required=("vllm",))
-_selection = table(
-    Selection, features=keyed(_choice), kv_offload=text, nodes=count
-)
+_selection = table(Selection, features=keyed(_choice), kv_offload=text, nodes=count)
 _tuning: dict[str, Reader] = {
     "tp": _size,
     "args": arguments,
@@ -171,9 +169,10 @@ _tuning: dict[str, Reader] = {
     "image": _preset_image,
     "select": _selection,
 }
-_point = table(Point, label=text, description=text, concurrency=integer, **_tuning)
+_point = table(Point, _tuning, label=text, description=text, concurrency=integer)
 _preset = table(
     Preset,
+    _tuning,
     label=text,
     hardware=text,
     strategy=text,
@@ -183,7 +182,6 @@ _preset = table(
     source=table(Evidence, label=text, href=text, key=text, revision=text),
     points=keyed(_point),
     runbook=text,
-    **_tuning,
     required=("hardware", "strategy"),
     ignored=("json",),
 )
@@ -235,9 +233,7 @@ _variant = table(
     ignored=("json",),
 )
 
-_router = table(
-    Router, policy=text, install=data, port=count, intra_node_data_parallel_size=count
-)
+_router = table(Router, policy=text, install=data, port=count, intra_node_data_parallel_size=count)
 _role_override = table(
     RoleOverride,
     vllm_args=arguments,
@@ -303,14 +299,24 @@ _note = table(
     Note,
     title=text,
     when=table(
-        When, hardware=_texts, strategy=_texts, variant=_texts, role=_texts, preset=_texts,
+        When,
+        hardware=_texts,
+        strategy=_texts,
+        variant=_texts,
+        role=_texts,
+        preset=_texts,
         feature=_texts,
     ),
     body=text,
     required=("title", "body"),
 )
 _dependency = table(
-    Dependency, note=text, command=command, brand=text, optional=boolean, install_modes=_texts,
+    Dependency,
+    note=text,
+    command=command,
+    brand=text,
+    optional=boolean,
+    install_modes=_texts,
     required=("command",),
 )
 
@@ -342,9 +348,7 @@ RECIPE = table(
     ignored=("hf_id", "recommended_command", "source"),
 )
 
-_strategy_role = table(
-    StrategyRole, vllm_args=arguments, env=variables, parallelism=_pool_mode
-)
+_strategy_role = table(StrategyRole, vllm_args=arguments, env=variables, parallelism=_pool_mode)
 STRATEGY = table(
     Strategy,
     name=text,

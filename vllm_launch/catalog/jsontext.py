@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from json.decoder import JSONDecodeError, scanstring
+from json import JSONDecodeError, decoder
 
 from .tree import MAX_DEPTH, MAX_NODES, SyntaxFault, decode
 
@@ -61,7 +61,7 @@ class _Reader:
 
     def string(self, at: int) -> tuple[str, int]:
         try:
-            text, end = scanstring(self.text, at + 1, True)
+            text, end = decoder.scanstring(self.text, at + 1, True)  # type: ignore[attr-defined]
             text.encode()
         except JSONDecodeError as error:
             raise self.fault(error.pos, f"not valid JSON: {error.msg}") from None

@@ -12,10 +12,8 @@ from ..model.source import Source, paired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from typing_extensions import TypeAlias
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeAlias
 
     from ..model.record import Record
     from .tree import Node
@@ -52,8 +50,13 @@ class Reading:
     ) -> Any:
         self.problems.append(
             Problem(
-                file=self.file, line=node[1], column=node[2], path=path,
-                message=message, hint=hint, warning=warning,
+                file=self.file,
+                line=node[1],
+                column=node[2],
+                path=path,
+                message=message,
+                hint=hint,
+                warning=warning,
             )
         )
         return ABSENT
@@ -73,7 +76,7 @@ def describe(node: Node) -> str:
 
 
 def closest(word: str, words: Iterable[str]) -> str:
-    """"did you mean …?", or nothing where no word is near."""
+    """ "did you mean …?", or nothing where no word is near."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(words), n=1, cutoff=0.6)
@@ -131,7 +134,7 @@ def boolean(node: Node, path: str, reading: Reading) -> Any:
     return node[3]
 
 
-def data(node: Node, path: str, reading: Reading) -> Any:
+def data(node: Node, _path: str, _reading: Reading) -> Any:
     """Anything, kept as it is."""
     from .tree import plain
 
@@ -222,13 +225,20 @@ def variables(node: Node, path: str, reading: Reading) -> Any:
     return tuple(found)
 
 
-def table(record: type[Record], *, required: tuple[str, ...] = (), ignored: tuple[str, ...] = (),
-          **keys: Reader) -> Reader:
+def table(
+    record: type[Record],
+    shared: Mapping[str, Reader] | None = None,
+    *,
+    required: tuple[str, ...] = (),
+    ignored: tuple[str, ...] = (),
+    **keys: Reader,
+) -> Reader:
     """A mapping with known keys, as a record.
 
     A record's ``id`` is the key that it stands under, its ``where`` the mapping's place.
-    ``ignored`` keys may stand there and mean nothing here.
+    ``shared`` are more keys; ``ignored`` ones may stand there and mean nothing here.
     """
+    keys.update(shared or {})
     takes_id = "id" in record._fields and "id" not in keys
     takes_where = "where" in record._fields
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import Taxonomy
     from .kinds import Reader
-    from .tree import Node
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 class _Names:
     """The names that a recipe may use, and where its own stand."""
 
-    def __init__(self, recipe: Recipe, root: Node, taxonomy: Taxonomy, stores: Collection[str],
-                 reading: Reading) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        root: Node,
+        taxonomy: Taxonomy,
+        stores: Collection[str],
+        reading: Reading,
+    ) -> None:
         profiles = taxonomy.hardware_profiles
         self.root = root
         self.reading = reading
@@ -34,8 +40,15 @@ class _Names:
         self.features = recipe.features
         self.offload = {*taxonomy.kv_offload, *stores, "off"}
 
-    def check(self, kind: str, names: Iterable[str], known: Collection[str], path: tuple[str, ...],
-              *, warning: bool = False) -> None:
+    def check(
+        self,
+        kind: str,
+        names: Iterable[str],
+        known: Collection[str],
+        path: tuple[str, ...],
+        *,
+        warning: bool = False,
+    ) -> None:
         for name in names:
             if name not in known:
                 node, shown = _locate(self.root, path, name)
@@ -44,8 +57,9 @@ class _Names:
                 self.reading.problem(node, shown, message, hint, warning)
 
 
-def check(recipe: Recipe, root: Node, taxonomy: Taxonomy, stores: Collection[str],
-          reading: Reading) -> None:
+def check(
+    recipe: Recipe, root: Node, taxonomy: Taxonomy, stores: Collection[str], reading: Reading
+) -> None:
     """Note every reference to something that neither the recipe nor its taxonomy has."""
     names = _Names(recipe, root, taxonomy, stores, reading)
     _check_hardware(recipe, names)
@@ -55,8 +69,9 @@ def check(recipe: Recipe, root: Node, taxonomy: Taxonomy, stores: Collection[str
     for hardware, features in recipe.hardware_opt_in_features.items():
         path = ("hardware_opt_in_features", hardware)
         names.check("feature", features, recipe.features, path)
-    names.check("KV offload option", recipe.kv_offload_support, names.offload,
-                ("kv_offload_support",))
+    names.check(
+        "KV offload option", recipe.kv_offload_support, names.offload, ("kv_offload_support",)
+    )
     for feature in recipe.features.values():
         _check_feature(feature, names)
     for preset in recipe.presets.values():
@@ -68,20 +83,20 @@ def _check_hardware(recipe: Recipe, names: _Names) -> None:
     path = ("meta", "hardware")
     foreign = not names.reading.own
     names.check("hardware", recipe.meta.hardware, names.hardware, path, warning=foreign)
-    if recipe.meta.default_hardware:
-        path = ("meta", "default_hardware")
-        names.check("hardware", [recipe.meta.default_hardware], names.hardware, path)
-    path = ("hardware_overrides",)
-    names.check("hardware", recipe.hardware_overrides, names.layers, path)
+    default = recipe.meta.default_hardware
+    names.check(
+        "hardware", [default] if default else [], names.hardware, ("meta", "default_hardware")
+    )
+    names.check("hardware", recipe.hardware_overrides, names.layers, ("hardware_overrides",))
     names.check("hardware", recipe.strategy_min_gpus, names.layers, ("strategy_min_gpus",))
-    names.check("hardware", recipe.hardware_opt_in_features, names.layers,
-                ("hardware_opt_in_features",))
+    names.check(
+        "hardware", recipe.hardware_opt_in_features, names.layers, ("hardware_opt_in_features",)
+    )
 
 
 def _check_strategies(recipe: Recipe, names: _Names) -> None:
     known = names.strategies
-    path = ("compatible_strategies",)
-    names.check("strategy", recipe.compatible_strategies, known, path)
+    names.check("strategy", recipe.compatible_strategies, known, ("compatible_strategies",))
     if recipe.default_strategy:
         names.check("strategy", [recipe.default_strategy], known, ("default_strategy",))
     names.check("strategy", recipe.strategy_hardware, known, ("strategy_hardware",))
@@ -96,10 +111,15 @@ def _check_strategies(recipe: Recipe, names: _Names) -> None:
 def _check_variants(recipe: Recipe, names: _Names) -> None:
     for variant in recipe.variants.values():
         path = ("variants", variant.id)
-        names.check("hardware", variant.supported_hardware or (), names.layers,
-                    (*path, "supported_hardware"))
-        names.check("hardware", variant.hardware_overrides, names.layers,
-                    (*path, "hardware_overrides"))
+        names.check(
+            "hardware",
+            variant.supported_hardware or (),
+            names.layers,
+            (*path, "supported_hardware"),
+        )
+        names.check(
+            "hardware", variant.hardware_overrides, names.layers, (*path, "hardware_overrides")
+        )
         if variant.tp is not None:
             names.check("hardware", variant.tp.by_key, names.layers, (*path, "tp"))
         names.check("feature", variant.default_modes, recipe.features, (*path, "default_modes"))
@@ -114,16 +134,16 @@ def _check_feature(feature: Feature, names: _Names) -> None:
     names.check("feature", feature.excludes, names.features, (*path, "excludes"))
     names.check("strategy", feature.strategies or (), names.strategies, (*path, "strategies"))
     names.check("hardware", feature.hardware, names.layers, (*path, "hardware"))
-    names.check("hardware", feature.hardware_overrides, names.layers,
-                (*path, "hardware_overrides"))
+    names.check("hardware", feature.hardware_overrides, names.layers, (*path, "hardware_overrides"))
     if feature.default_mode:
         names.check("mode", [feature.default_mode], feature.modes, (*path, "default_mode"))
     for mode in feature.modes.values():
         below = (*path, "modes", mode.id)
         names.check("variant", mode.variants or (), names.variants, (*below, "variants"))
         names.check("hardware", mode.hardware, names.layers, (*below, "hardware"))
-        names.check("hardware", mode.hardware_overrides, names.layers,
-                    (*below, "hardware_overrides"))
+        names.check(
+            "hardware", mode.hardware_overrides, names.layers, (*below, "hardware_overrides")
+        )
 
 
 def _check_preset(preset: Preset, names: _Names) -> None:
@@ -137,8 +157,9 @@ def _check_preset(preset: Preset, names: _Names) -> None:
         _check_selection(point.select.features, point.select.kv_offload, below, names)
 
 
-def _check_selection(features: Mapping[str, bool | str], kv_offload: str | None,
-                     path: tuple[str, ...], names: _Names) -> None:
+def _check_selection(
+    features: Mapping[str, bool | str], kv_offload: str | None, path: tuple[str, ...], names: _Names
+) -> None:
     names.check("feature", features, names.features, (*path, "features"))
     for feature, mode in features.items():
         if isinstance(mode, str) and feature in names.features:

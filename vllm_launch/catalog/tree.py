@@ -11,9 +11,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from typing_extensions import TypeAlias
+    from typing import Any, TypeAlias
 
     Node: TypeAlias = tuple[str, int, int, Any, str]
 
@@ -35,7 +33,9 @@ def plain(node: Node) -> Any:
 class SyntaxFault(Exception):
     """The text cannot be read as YAML or JSON at all, or must not be."""
 
-    def __init__(self, line: int, column: int, message: str, hint: str = "", path: str = "") -> None:
+    def __init__(
+        self, line: int, column: int, message: str, hint: str = "", path: str = ""
+    ) -> None:
         super().__init__(message)
         self.line, self.column, self.message = line, column, message
         self.hint, self.path = hint, path

@@ -78,6 +78,7 @@ class _Converter:
                 self.convert(child, f"{path}[{i}]", depth + 1) for i, child in enumerate(node.value)
             )
             return ("list", line, column, children, "")
+        assert isinstance(node, yaml.ScalarNode)
         return self.scalar(node, path)
 
     def entries(
@@ -104,16 +105,18 @@ class _Converter:
     def key(self, node: yaml.Node, path: str) -> str | None:
         """A mapping's key as text; None, with a fault, for one that YAML reads otherwise."""
         if not isinstance(node, yaml.ScalarNode):
-            return self.fault(node, path, "a key must be text, not a list or a mapping")
+            self.fault(node, path, "a key must be text, not a list or a mapping")
+            return None
         kind, _, _, value, raw = self.scalar(node, path)
         if kind in ("text", "int"):
             return raw or str(value)
         if raw == "<<":
-            return self.fault(
-                node, path, "merge keys (<<) are not part of the format", "write the keys out"
-            )
+            message = "merge keys (<<) are not part of the format"
+            self.fault(node, path, message, "write the keys out")
+            return None
         read_as = value if kind == "odd" else _NAMES[kind]
-        return self.fault(node, path, f"YAML reads the key {raw} as {read_as}", f'write "{raw}"')
+        self.fault(node, path, f"YAML reads the key {raw} as {read_as}", f'write "{raw}"')
+        return None
 
     def scalar(self, node: yaml.ScalarNode, path: str) -> Node:
         """One scalar, by the tag that YAML resolves it to."""

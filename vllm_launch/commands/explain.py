@@ -22,5 +22,5 @@ def run(invocation: Invocation, settings: Settings) -> int:
     else:
         from ..render.explanation import explanation
 
-        sys.stdout.write(explanation(plan.deployment, plan.processes, settings))
+        sys.stdout.write(explanation(plan.deployment, plan.processes, settings.source))
     return 0

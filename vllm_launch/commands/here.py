@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def on_host(
-    request: Request, settings: Settings, taxonomy: Taxonomy
-) -> tuple[Request, HostFacts]:
+def on_host(request: Request, settings: Settings, taxonomy: Taxonomy) -> tuple[Request, HostFacts]:
     """The request for the GPUs that are there.
 
     Raises NothingFits where there are none, or none that a profile is known for.
@@ -51,9 +49,7 @@ def read_facts(settings: Settings) -> HostFacts:
     return read_host()
 
 
-def _chosen(
-    gpus: tuple[Gpu, ...], asked: str | None, option: str
-) -> tuple[tuple[Gpu, ...], bool]:
+def _chosen(gpus: tuple[Gpu, ...], asked: str | None, option: str) -> tuple[tuple[Gpu, ...], bool]:
     """The GPUs asked for, by index or by UUID or a prefix of it. Raises UsageError."""
     if not asked:
         return gpus, False
@@ -62,7 +58,8 @@ def _chosen(
         found = [
             gpu
             for gpu in gpus
-            if str(gpu.index) == word or (word.startswith("GPU-") and (gpu.uuid or "").startswith(word))
+            if str(gpu.index) == word
+            or (word.startswith("GPU-") and (gpu.uuid or "").startswith(word))
         ]
         if len(found) != 1:
             there = ", ".join(str(gpu.index) for gpu in gpus) or "none"

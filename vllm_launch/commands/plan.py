@@ -6,7 +6,7 @@ import os
 
 from ..catalog.shelf import Shelf
 from ..errors import NothingFits, UsageError
-from ..model.choice import Request
+from ..model.choice import Pool, Pools, Request
 from ..model.record import Record
 from ..model.source import Source, paired
 from ..resolve.endpoints import expand_home, fill
@@ -50,6 +50,7 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         drop_features=settings.listed("no_feature"),
         kv_offload=settings["kv_offload"],
         instances=settings["instances"],
+        pools=_pools(settings),
         preset=_preset(settings)[0],
         point=_preset(settings)[1],
         image=settings["image"],
@@ -109,6 +110,30 @@ def _feature(text: str) -> tuple[str, str | None]:
 def _preset(settings: Settings) -> tuple[str | None, str | None]:
     name, _, point = (settings["preset"] or "").partition(":")
     return name or None, point or None
+
+
+def _pools(settings: Settings) -> Pools | None:
+    """The pools asked for. One that is not keeps the recipe's size; none leaves both to it."""
+    if settings["prefill"] is None and settings["decode"] is None:
+        return None
+    return Pools(prefill=_pool(settings, "prefill"), decode=_pool(settings, "decode"))
+
+
+def _pool(settings: Settings, role: str) -> Pool:
+    text = settings[role]
+    if text is None:
+        return Pool()
+    nodes, _, mode = text.partition(":")
+    if not (nodes.isascii() and nodes.isdecimal() and 1 <= len(nodes) < 5 and int(nodes) > 0):
+        raise UsageError(
+            f"{settings.source(role)}: found {text!r}; expected NODES[:MODE]",
+            hint=f"for example --{role} 2:dep",
+        )
+    if mode not in ("", "tp", "tep", "dep"):
+        raise UsageError(
+            f"{settings.source(role)}: found the mode {mode!r}; expected tp, tep or dep"
+        )
+    return Pool(nodes=int(nodes), parallelism=mode or None)
 
 
 def _operator_arguments(invocation: Invocation, settings: Settings) -> Arguments:

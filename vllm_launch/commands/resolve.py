@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from ..catalog.shelf import Shelf
@@ -45,6 +46,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     source = settings["batch"]
     if source is None:
         raise UsageError("resolve needs --batch FILE, or --batch - for the standard input")
+    gc.enable()
     resolvers = Resolvers(Shelf(settings.listed("recipes_dir")))
     if source == "-":
         _answer(sys.stdin, resolvers)

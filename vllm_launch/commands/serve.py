@@ -13,6 +13,8 @@ from .plan import hub_cache, make
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from ..commandline import Invocation
     from ..model.deployment import ProcessPlan
     from ..settings import Settings
@@ -23,10 +25,10 @@ def run(invocation: Invocation, settings: Settings) -> int:
     """Print the plan, or become its process."""
     plan = make(invocation, settings)
     setup = container_setup(plan, settings)
-    if settings["dry_run"] or settings["output"]:
-        _print(plan, settings, setup)
-        return 0
-    _become(plan, setup)
+    if not (settings["dry_run"] or settings["output"]):
+        _become(plan, setup)
+    _print(plan, settings, setup)
+    return 0
 
 
 def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
@@ -39,13 +41,16 @@ def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
         return None
     if plan.deployment.image is None:
         raise UsageError(
-            f"no image is known for {plan.deployment.choice.hardware.brand}", hint="give --image REF"
+            f"no image is known for {plan.deployment.choice.hardware.brand}",
+            hint="give --image REF",
         )
     from ..resolve.images import is_image_reference
 
     if not is_image_reference(plan.deployment.image):
-        raise UsageError(f"{plan.deployment.image!r} is no image reference",
-                         hint="write NAME:TAG or NAME@sha256:…")
+        raise UsageError(
+            f"{plan.deployment.image!r} is no image reference",
+            hint="write NAME:TAG or NAME@sha256:…",
+        )
     cache, inside = hub_cache()
     facts = plan.facts
     return ContainerSetup(
@@ -74,7 +79,7 @@ def command_of(
     return container_argv(process, deployment.choice.hardware, image, setup), {}
 
 
-def _become(plan: Plan, setup: ContainerSetup | None) -> int:
+def _become(plan: Plan, setup: ContainerSetup | None) -> NoReturn:
     if len(plan.processes) > 1:
         names = ", ".join(f"{p.role} {p.rank}" for p in plan.processes)
         raise UsageError(
@@ -137,8 +142,10 @@ def _env(plan: Plan, _: ContainerSetup | None) -> str:
     for process in plan.processes:
         for name, value in process.env.items():
             if "\n" in value:
-                raise UsageError(f"{name} has several lines, which no env file can hold",
-                                 hint="use --output json")
+                raise UsageError(
+                    f"{name} has several lines, which no env file can hold",
+                    hint="use --output json",
+                )
             lines.append(f"{name}={value}\n")
     return "".join(dict.fromkeys(lines))
 
@@ -147,4 +154,4 @@ def _tell(plan: Plan) -> None:
     """What was chosen and what to know, on the standard error."""
     from ..render.summary import summary
 
-    sys.stderr.write(summary(plan.found, plan.deployment, plan.processes))
+    sys.stderr.write(summary(plan.deployment))

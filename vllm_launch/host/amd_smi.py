@@ -46,7 +46,7 @@ def _run(command: str, what: str) -> str:
 
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     try:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - a fixed command line
             [command, what, "--json"], stdin=null, stdout=pipe, stderr=null, start_new_session=True
         )
     except OSError as error:

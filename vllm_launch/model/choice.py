@@ -7,7 +7,7 @@ from .taxonomy import HardwareProfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing_extensions import TypeAlias
+    from typing import TypeAlias
 
     from .source import Arguments, Variables
 

@@ -59,9 +59,7 @@ class ProcessPlan(Record):
 
     def beaten_variables(self, variable: Variable) -> Variables:
         """What else was put forward for the same variable, the nearest loser first."""
-        same = [
-            v for v in self.variable_layers if v[0] == variable[0] and v[2] is not variable[2]
-        ]
+        same = [v for v in self.variable_layers if v[0] == variable[0] and v[2] is not variable[2]]
         return tuple(reversed(same))
 
 

@@ -7,8 +7,7 @@ from .record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from typing_extensions import TypeAlias
+    from typing import TypeAlias
 
 
 class Source(Record):

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from ..model.choice import Reason
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.source import Source
-    from ..settings import Settings
 
 _WIDTH = 78
+_SUBJECTS = ("hardware", "variant", "strategy")
 
 
 def explanation(
-    deployment: Deployment, processes: Sequence[ProcessPlan], settings: Settings
+    deployment: Deployment, processes: Sequence[ProcessPlan], set_by: Callable[[str], str]
 ) -> str:
     """The choices, then each process's variables and arguments with their places."""
     lines = [deployment.recipe.id, ""]
-    lines += _choices(deployment, settings)
+    lines += _choices(deployment, set_by)
     for plan in processes:
         lines += ["", f"{plan.role} {plan.rank}: vllm serve {plan.model}"]
         if plan.variables:
@@ -36,11 +37,11 @@ def explanation(
     return "\n".join(lines) + "\n"
 
 
-def _choices(deployment: Deployment, settings: Settings) -> Iterator[str]:
+def _choices(deployment: Deployment, set_by: Callable[[str], str]) -> Iterator[str]:
     """Each choice with its reason, and the option, variable or file that set it."""
     yield "Choices"
-    for subject, picked, why in deployment.choice.reasons:
-        setter = settings.source(subject)
+    for subject, picked, why in sorted(deployment.choice.reasons, key=_subject):
+        setter = set_by(subject)
         yield f"  {subject:9} {picked}: {why}{f' by {setter}' if setter else ''}"
     choice = deployment.choice
     yield f"  {'nodes':9} {choice.nodes}"
@@ -55,12 +56,25 @@ def _choices(deployment: Deployment, settings: Settings) -> Iterator[str]:
         yield f"  note: {note}"
 
 
+def _subject(reason: Reason) -> int:
+    return _SUBJECTS.index(reason[0])
+
+
 def _entry(text: str, source: Source) -> list[str]:
-    return [*_folded(text, "    "), f"        from {source}"]
+    return [*_folded(text, "    "), *_place("from", source, "        ")]
 
 
 def _beaten(text: str, source: Source) -> list[str]:
-    return [*_folded(f"beat {text}", "        "), f"            of {source}"]
+    return [*_folded(f"beat {text}", "        "), *_place("of", source, "            ")]
+
+
+def _place(word: str, source: Source, indent: str) -> list[str]:
+    """A source on one line, or on two where that is wider than a terminal."""
+    line = f"{indent}{word} {source}"
+    if len(line) <= _WIDTH or not source.file:
+        return [line]
+    layer = "  ".join(part for part in (source.layer, source.detail) if part)
+    return [f"{indent}{word} {source.file}:{source.line}", f"{indent}{' ' * len(word)} {layer}"]
 
 
 def _folded(text: str, indent: str) -> list[str]:

@@ -19,13 +19,15 @@ def deployment_record(deployment: Deployment, setup: ContainerSetup = PORTABLE) 
     processes = []
     for plan in deployment.processes:
         docker = container_argv(plan, choice.hardware, image, setup) if image else None
-        processes.append({
-            "role": plan.role,
-            "rank": plan.rank,
-            "argv": plan.argv,
-            "env": plan.env,
-            "docker_argv": docker,
-        })
+        processes.append(
+            {
+                "role": plan.role,
+                "rank": plan.rank,
+                "argv": plan.argv,
+                "env": plan.env,
+                "docker_argv": docker,
+            }
+        )
     record: dict[str, Any] = {
         "deploy_type": deployment.deploy_type,
         "hardware": choice.hardware.id,
@@ -35,9 +37,7 @@ def deployment_record(deployment: Deployment, setup: ContainerSetup = PORTABLE) 
         "image": image,
         "processes": processes,
         "router": deployment.router,
-        "companions": [
-            {"label": c.label, "command": c.command} for c in deployment.companions
-        ],
+        "companions": [{"label": c.label, "command": c.command} for c in deployment.companions],
     }
     store = deployment.store
     if store is not None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.deployment import Deployment
     from ..model.recipe import Note, Recipe
-    from ..catalog.shelf import Found
 
 
-def summary(found: Found, deployment: Deployment, processes: Sequence[ProcessPlan]) -> str:
+def summary(deployment: Deployment) -> str:
     """The choice on one line, then what to know before the command is run."""
     choice, recipe = deployment.choice, deployment.recipe
     nodes = f" × {choice.nodes} nodes" if choice.nodes > 1 else ""

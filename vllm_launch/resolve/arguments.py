@@ -27,7 +27,9 @@ def without(arguments: Iterable[Argument], flags: Collection[str]) -> Arguments:
     return tuple(a for a in arguments if a[0].partition("=")[0] not in flags)
 
 
-def merge_json(arguments: Arguments, flag: str, values: dict[str, Any], source: Source) -> Arguments:
+def merge_json(
+    arguments: Arguments, flag: str, values: dict[str, Any], source: Source
+) -> Arguments:
     """Merge values deep into a flag's JSON; None deletes a key; a missing flag is appended.
 
     A value that changed is written compact, keys in order.

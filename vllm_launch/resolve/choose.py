@@ -65,8 +65,9 @@ class Chooser:
             found = self._memo[hardware.id] = _offered(self.recipe, hardware)
         return found
 
-    def features(self, request: Request, variant: Variant, hardware: HardwareProfile,
-                 strategy: str) -> tuple[Features, tuple[str, ...]]:
+    def features(
+        self, request: Request, variant: Variant, hardware: HardwareProfile, strategy: str
+    ) -> tuple[Features, tuple[str, ...]]:
         """The features that are on, with their modes, and notes about those that are not."""
         key = (
             request.features, request.add_features, request.drop_features, request.preset,
@@ -148,8 +149,9 @@ class _Choosing:
             self.blocks = tunings(preset, point)
             self._check_preset(preset.hardware, preset.strategy, preset.variants)
         elif request.point is not None:
-            raise UsageError(f"the point {request.point!r} belongs to no preset",
-                             hint="give --preset NAME:POINT")
+            raise UsageError(
+                f"the point {request.point!r} belongs to no preset", hint="give --preset NAME:POINT"
+            )
         variant = self._named_variant(preset.variants if preset else ())
         hardware = self._hardware(variant, preset.hardware if preset else None)
         if variant is None:
@@ -193,8 +195,7 @@ class _Choosing:
             )
         if variants and request.variant not in (None, *variants):
             raise UsageError(
-                f"the preset {name} is for variant {' or '.join(variants)}, "
-                f"not {request.variant}",
+                f"the preset {name} is for variant {' or '.join(variants)}, not {request.variant}",
                 hint="drop --variant",
             )
 
@@ -226,11 +227,12 @@ class _Choosing:
         asked = self.request.hardware or of_preset
         if asked is None:
             return self._default_hardware(variant or self._default_variant())
-        profile = self.chooser.profiles.get(asked)
+        profiles = self.chooser.profiles
+        profile = profiles.get(asked)
         if profile is None:
             raise UsageError(
                 f"unknown hardware {asked!r}",
-                hint=f"{_near(asked, self.chooser.profiles)}known: {', '.join(self.chooser.profiles)}",
+                hint=f"{_near(asked, profiles)}known: {', '.join(profiles)}",
             )
         why = "asked for" if self.request.hardware else f"the preset {self.request.preset} sets it"
         self.because("hardware", asked, why)
@@ -278,15 +280,18 @@ class _Choosing:
         )
 
     def _cannot(self, profile: HardwareProfile, reason: str) -> NothingFits:
-        runs = [v.id for v in self.recipe.variants.values()
-                if self.chooser.why_not(v, profile) is None]
+        runs = [
+            v.id for v in self.recipe.variants.values() if self.chooser.why_not(v, profile) is None
+        ]
         if runs:
             return NothingFits(reason, hint=f"on {profile.id}: --variant {' or '.join(runs)}")
         others = self._possible(self._default_variant())
         return NothingFits(reason, hint=f"hardware that it runs on: {', '.join(others)}")
 
     def _possible(self, variant: Variant) -> list[str]:
-        return [p.id for p in self.chooser.profiles.values() if self.chooser.why_not(variant, p) is None]
+        return [
+            p.id for p in self.chooser.profiles.values() if self.chooser.why_not(variant, p) is None
+        ]
 
     def _default_hardware(self, variant: Variant) -> HardwareProfile:
         possible = self._possible(variant)
@@ -309,12 +314,15 @@ class _Choosing:
         if reason is None and not too_small:
             self.because("variant", default.id, "the recipe's default")
             return default
-        others = [v for v in self.recipe.variants.values()
-                  if self.chooser.why_not(v, hardware) is None]
+        others = [
+            v for v in self.recipe.variants.values() if self.chooser.why_not(v, hardware) is None
+        ]
         fitting = [v for v in others if _fits(v, hardware)]
         if reason is None:
-            reason = (f"{default.id} needs {default.vram_minimum_gb:g} GB and {hardware.id} has "
-                      f"{hardware.vram_gb:g}")
+            reason = (
+                f"{default.id} needs {default.vram_minimum_gb:g} GB and {hardware.id} has "
+                f"{hardware.vram_gb:g}"
+            )
         if not others:
             raise self._cannot(hardware, reason)
         if not fitting and alone:
@@ -346,8 +354,8 @@ class _Choosing:
         if self.request.hardware is None and enough > least:
             # Nobody's machine: the recorded choices show the smallest layout there.
             self.notes.append(
-                f"the weights of variant {variant.id} need {enough} nodes of {hardware.id}; this is "
-                f"the layout for {least}: name --hardware to plan for real nodes"
+                f"the weights of variant {variant.id} need {enough} nodes of {hardware.id}; this "
+                f"is the layout for {least}: name --hardware to plan for real nodes"
             )
             return least
         return enough
@@ -366,9 +374,14 @@ class _Choosing:
                 f"the strategy {strategy.name} needs at least two nodes",
                 hint="give --nodes 2 or more, or use a single_node strategy",
             )
-        if strategy.deploy_type == "pd_cluster":
-            return 1
-        return nodes
+        if strategy.deploy_type != "pd_cluster":
+            return nodes
+        if (self.request.nodes or 1) > 1:
+            raise UsageError(
+                f"--nodes {self.request.nodes} does not say how the pools of pd_cluster share them",
+                hint="give --prefill NODES[:MODE] and --decode NODES[:MODE]",
+            )
+        return 1
 
     def _strategy(self, hardware: HardwareProfile, nodes: int, of_preset: str | None) -> str:
         offered = self.chooser.offered(hardware)
@@ -382,10 +395,10 @@ class _Choosing:
         default = self.recipe.default_strategy
         sibling = default.replace("single_node", "multi_node") if default else None
         if nodes > 1:
-            preferred = (sibling, *_MULTI_NODE_PREFERENCE)
-            preferred = (*preferred, *(n for n in offered if n.startswith("multi_node")))
+            others = [n for n in offered if n.startswith("multi_node")]
+            preferred = [sibling, *_MULTI_NODE_PREFERENCE, *others]
         else:
-            preferred = (default, "single_node_tp", *offered)
+            preferred = [default, "single_node_tp", *offered]
         for name in preferred:
             if name is not None and name in offered:
                 why = "the recipe's default" if name in (default, sibling) else "the usual layout"
@@ -396,7 +409,9 @@ class _Choosing:
             hint=f"strategies: {', '.join(offered) or 'none'}",
         )
 
-    def _not_offered(self, asked: str, offered: Sequence[str], hardware: HardwareProfile) -> UsageError:
+    def _not_offered(
+        self, asked: str, offered: Sequence[str], hardware: HardwareProfile
+    ) -> UsageError:
         known = f"strategies on {hardware.id}: {', '.join(offered) or 'none'}"
         return UsageError(
             f"{self.recipe.id} does not offer the strategy {asked!r} on {hardware.id}",

@@ -67,7 +67,8 @@ def _devices(process: ProcessPlan, hardware: HardwareProfile, setup: ContainerSe
     if brand == "AMD":
         return _amd_devices(setup)
     if brand == "Google":
-        return ["--privileged", "--network", "host", "-v", "/dev/shm:/dev/shm"]
+        shared_memory = "/dev/shm"  # noqa: S108 - the device itself, for the TPU runtime
+        return ["--privileged", "--network", "host", "-v", f"{shared_memory}:{shared_memory}"]
     if brand == "cpu":
         return ["--shm-size", "16g"]
     if brand == "xpu":

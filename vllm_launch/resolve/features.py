@@ -9,8 +9,7 @@ from .presets import find, tunings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from typing_extensions import TypeAlias
+    from typing import TypeAlias
 
     from ..model.choice import Request
     from ..model.recipe import Feature, Mode, Recipe, Variant
@@ -127,7 +126,9 @@ def settle_features(
         feature = recipe.features[name]
         if feature.strategies is not None and strategy not in feature.strategies:
             strategies = ", ".join(feature.strategies)
-            notes.append(f"the feature {name} adds nothing under {strategy}; it is for {strategies}")
+            notes.append(
+                f"the feature {name} adds nothing under {strategy}; it is for {strategies}"
+            )
         elif not feature.modes and asked is None:
             settled.append((name, None))
         elif name in named:
@@ -196,5 +197,7 @@ def _with_mode(
         notes.append(f"the feature {feature.id} is off: no mode of it runs with {on}")
         return ()
     if asked not in (None, mode):
-        notes.append(f"the feature {feature.id} works in mode {mode}: {asked} does not run with {on}")
+        notes.append(
+            f"the feature {feature.id} works in mode {mode}: {asked} does not run with {on}"
+        )
     return ((feature.id, mode),)

@@ -6,8 +6,8 @@ are the two sides of the parallelism flags.
 
 from __future__ import annotations
 
-from ..model.record import Record
 from ..model.recipe import RoleOverride, StrategyOverride
+from ..model.record import Record
 from ..model.source import Source
 from .hardware import for_generation
 
@@ -96,12 +96,8 @@ def _hardware_layers(
 ) -> tuple[HardwareOverride, ...]:
     """The strategy's entry for the generation replaces the recipe's and the variant's."""
     replacing = for_generation(override.hardware_overrides, hardware)
-    if replacing is not None:
-        general = (replacing,)
-    else:
-        general = (
-            for_generation(recipe.hardware_overrides, hardware),
-            for_generation(variant.hardware_overrides, hardware),
-        )
+    of_recipe = for_generation(recipe.hardware_overrides, hardware)
+    of_variant = for_generation(variant.hardware_overrides, hardware)
+    general = (replacing,) if replacing is not None else (of_recipe, of_variant)
     exact = (override.hardware_overrides.get(hardware.id), of_role.get(hardware.id))
     return tuple(layer for layer in (*general, *exact) if layer is not None)

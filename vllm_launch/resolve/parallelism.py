@@ -58,9 +58,7 @@ def tensor_parallel_size(
     return gpus, _all_gpus(strategy, hardware)
 
 
-def _within(
-    forced: tuple[int, Source], gpus: int, hardware: HardwareProfile
-) -> tuple[int, Source]:
+def _within(forced: tuple[int, Source], gpus: int, hardware: HardwareProfile) -> tuple[int, Source]:
     size, source = forced
     if size > gpus:
         noun = "GPU" if gpus == 1 else "GPUs"
@@ -74,8 +72,9 @@ def _within(
 
 def _all_gpus(strategy: Strategy, hardware: HardwareProfile) -> Source:
     gpus = "the GPU" if hardware.gpu_count == 1 else f"all {hardware.gpu_count} GPUs"
-    return strategy.where.replace(layer=f"strategies.{strategy.name}",
-                                  detail=f"{gpus} of a {hardware.id} node")
+    return strategy.where.replace(
+        layer=f"strategies.{strategy.name}", detail=f"{gpus} of a {hardware.id} node"
+    )
 
 
 class Layout:
@@ -83,8 +82,9 @@ class Layout:
 
     __slots__ = ("gpus", "head", "nodes", "rank", "source", "tp")
 
-    def __init__(self, *, gpus: int, tp: int, nodes: int, rank: int, head: str,
-                 source: Source) -> None:
+    def __init__(
+        self, *, gpus: int, tp: int, nodes: int, rank: int, head: str, source: Source
+    ) -> None:
         self.gpus, self.tp, self.nodes, self.rank = gpus, tp, nodes, rank
         self.head, self.source = head, source
 
@@ -108,20 +108,44 @@ def _tensor_across(at: Layout) -> Arguments:
 
 
 def _tensor_pipeline(at: Layout) -> Arguments:
-    return flags(at.source, "--tensor-parallel-size", at.tp,
-                 "--pipeline-parallel-size", at.nodes, *_joined(at))
+    return flags(
+        at.source,
+        "--tensor-parallel-size",
+        at.tp,
+        "--pipeline-parallel-size",
+        at.nodes,
+        *_joined(at),
+    )
 
 
 def _tensor_data(at: Layout) -> Arguments:
     start = ("--data-parallel-start-rank", at.rank) if at.rank else ()
-    return flags(at.source, "--tensor-parallel-size", at.tp, "--data-parallel-size", at.nodes,
-                 "--data-parallel-size-local", 1, "--data-parallel-address", at.head, *start)
+    return flags(
+        at.source,
+        "--tensor-parallel-size",
+        at.tp,
+        "--data-parallel-size",
+        at.nodes,
+        "--data-parallel-size-local",
+        1,
+        "--data-parallel-address",
+        at.head,
+        *start,
+    )
 
 
 def _data_across(at: Layout) -> Arguments:
     start = ("--data-parallel-start-rank", at.rank * at.gpus) if at.rank else ()
-    return flags(at.source, "--data-parallel-size", at.gpus * at.nodes,
-                 "--data-parallel-size-local", at.gpus, "--data-parallel-address", at.head, *start)
+    return flags(
+        at.source,
+        "--data-parallel-size",
+        at.gpus * at.nodes,
+        "--data-parallel-size-local",
+        at.gpus,
+        "--data-parallel-address",
+        at.head,
+        *start,
+    )
 
 
 _BY_STRATEGY: dict[str, Callable[[Layout], Arguments]] = {
@@ -140,6 +164,8 @@ def parallel_arguments(strategy: Strategy, at: Layout) -> Arguments:
     """The parallelism flags of one node. Raises UsageError for a strategy that is not known."""
     build = _BY_STRATEGY.get(strategy.name)
     if build is None:
-        raise UsageError(f"the strategy {strategy.name!r} has no known parallelism flags",
-                         hint=f"known: {', '.join(_BY_STRATEGY)}, pd_cluster")
+        raise UsageError(
+            f"the strategy {strategy.name!r} has no known parallelism flags",
+            hint=f"known: {', '.join(_BY_STRATEGY)}, pd_cluster",
+        )
     return build(at)

@@ -6,6 +6,7 @@ from ..errors import NothingFits
 from ..model.choice import Pool, Pools
 from ..model.record import Record
 from ..model.source import Source
+from .hardware import most_specific
 from .layers import NO_OVERRIDE, role_of, role_override
 from .parallelism import flags, size_on
 
@@ -113,8 +114,8 @@ def _mode(
     """The pool's mode, narrowed to those that the recipe allows."""
     override = recipe.strategy_overrides.get(strategy.name, NO_OVERRIDE)
     of_role = role_override(override, role).parallelism
-    of_recipe = size_on(of_role, hardware)
-    of_strategy = getattr(role_of(strategy, role), "parallelism", None)
+    of_recipe = most_specific(of_role.by_key, hardware) if of_role is not None else None
+    of_strategy = role_of(strategy, role).parallelism
     mode = asked or of_recipe or of_strategy or "tp"
     allowed = allowed_modes(recipe)
     return mode if mode in allowed or not allowed else allowed[0]

@@ -35,9 +35,7 @@ def tunings(preset: Preset, point: Point | None) -> tuple[Tuning, ...]:
     return (preset,) if point is None else (preset, point)
 
 
-def forced_tp(
-    blocks: tuple[Tuning, ...], hardware: HardwareProfile
-) -> tuple[int, Source] | None:
+def forced_tp(blocks: tuple[Tuning, ...], hardware: HardwareProfile) -> tuple[int, Source] | None:
     """The TP size that a preset or its point sets, the point's first."""
     for block in reversed(blocks):
         size = size_on(block.tp, hardware)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..errors import UsageError
 from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
 from ..model.source import Source
-from .choose import Chooser
 from .arguments import first_place_last_value, last_wins
+from .choose import Chooser
 from .features import feature_layer
 from .images import image_for
 from .layers import Layers, layers
@@ -165,6 +166,11 @@ class _Resolution:
         """Look up the KV offload option, or the store that it names instead."""
         name = self.choice.kv_offload
         if name is None:
+            if self.choice.request.instances is not None:
+                raise UsageError(
+                    "instances share a KV store, and none is asked for",
+                    hint="give --kv-offload kv_store_…, or leave --instances out",
+                )
             return
         self.option = self.resolver.taxonomy.kv_offload.get(name)
         if self.option is None:
@@ -186,6 +192,7 @@ class _Resolution:
         choice, store = self.choice, self.store
         forced = forced_tp(self.blocks, choice.hardware) if self.blocks else None
         if choice.request.tp is not None:
+            self._check_tp()
             forced = (choice.request.tp, _OPERATOR_TP)
         tp, source = self.resolver.tensor_parallel(choice, forced)
         head = "$VLLM_INSTANCE_1" if store and choice.instances > 1 else "$HEAD_IP"
@@ -196,6 +203,14 @@ class _Resolution:
             router=instance_router(store, choice.instances) if store else None,
             store=store_plan(store, choice.instances) if store else None,
         )
+
+    def _check_tp(self) -> None:
+        """Raise UsageError for --tp under a layout that has no such size."""
+        if self.strategy.name.endswith("_dep") or self.strategy.deploy_type == "pd_cluster":
+            raise UsageError(
+                f"--tp does not apply to the strategy {self.strategy.name}",
+                hint="leave it out, or pick a strategy that splits tensors",
+            )
 
     def _engine(self, rank: int, tp: int, source: Source, head: str) -> ProcessPlan:
         choice = self.choice
@@ -222,6 +237,8 @@ class _Resolution:
     def _disaggregated(self) -> Deployment:
         """A prefill and a decode pool, and the router."""
         choice = self.choice
+        if choice.request.tp is not None:
+            self._check_tp()
         plans = [
             pool_plan(self.recipe, self.strategy, choice.hardware, role, choice.pools)
             for role in ROLES
