@@ -1,0 +1,119 @@
+"""Measure start-up time, batch speed and memory, against the project's own limits.
+
+    python scripts/bench.py [--corpus FILE --recipes-dir DIR] [--check]
+
+Prints (a) the whole process of a dry run as a multiple of ``python -c pass``, interleaved,
+medians; (b) cases a second of ``resolve --batch`` on one core, JSON in and out, loading
+excluded; (c) the peak resident memory of a dry run. ``--check`` exits 1 over a limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import gzip
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from vllm_launch.batch import answers
+from vllm_launch.catalog.shelf import Shelf
+from vllm_launch.commands.resolve import Resolvers
+
+ROOT = Path(__file__).resolve().parent.parent
+MODEL = "MiniMaxAI/MiniMax-M3.1-Flash"
+MAX_START_RATIO = 2.5
+MIN_CASES_A_SECOND = 12_000
+MAX_PEAK_MIB = 64
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", type=Path, help="JSON lines with recipe and input, or .gz")
+    parser.add_argument("--recipes-dir", type=Path, help="the recipes that the corpus is about")
+    parser.add_argument("--runs", type=int, default=41, help="process starts of each kind")
+    parser.add_argument("--check", action="store_true", help="exit 1 where a limit is missed")
+    options = parser.parse_args()
+    corpus, recipes = _corpus(options.corpus, options.recipes_dir)
+    ratio, peak = _start_up(options.runs)
+    rate = _batch(corpus, recipes)
+    within = [ratio <= MAX_START_RATIO, rate >= MIN_CASES_A_SECOND, peak <= MAX_PEAK_MIB]
+    return 1 if options.check and not all(within) else 0
+
+
+def _corpus(corpus: Path | None, recipes: Path | None) -> tuple[Path, Path | None]:
+    """The corpus asked for, else the recorded one beside the checkout, else the golden file."""
+    if corpus is not None:
+        return corpus, recipes
+    recorded = ROOT.parent / "shared" / "conformance" / "resolve.public.jsonl.gz"
+    if recorded.exists():
+        return recorded, ROOT.parent / "shared" / "reference" / "upstream"
+    return ROOT / "tests" / "resolve" / "golden.jsonl", None
+
+
+def _start_up(runs: int) -> tuple[float, float]:
+    """The dry run's time over an empty interpreter's, and its peak memory in MiB."""
+    command = Path(sys.executable).with_name("vllm-launch")
+    launch = [str(command)] if command.exists() else [sys.executable, "-m", "vllm_launch"]
+    empty = [sys.executable, "-c", "pass"]
+    dry_run = [*launch, "serve", MODEL, "--hardware", "b300", "--dry-run"]
+    _run(dry_run)
+    times: dict[str, list[float]] = {"empty": [], "dry run": []}
+    peak = 0.0
+    for _ in range(runs):
+        times["empty"].append(_run(empty)[0])
+        seconds, peak_kib = _run(dry_run)
+        times["dry run"].append(seconds)
+        peak = max(peak, peak_kib / 1024)
+    base, ours = (statistics.median(times[key]) for key in ("empty", "dry run"))
+    ratio = ours / base
+    print(f"(a) dry run {ours * 1e3:.1f} ms, python -c pass {base * 1e3:.1f} ms: "
+          f"{ratio:.2f} times (at most {MAX_START_RATIO})")
+    print(f"(c) peak memory of a dry run {peak:.1f} MiB (at most {MAX_PEAK_MIB})")
+    return ratio, peak
+
+
+def _run(command: list[str]) -> tuple[float, int]:
+    """One process: wall seconds and peak resident KiB. Bytecode is kept, as once installed."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} exits {process.returncode}")
+    return seconds, usage.ru_maxrss
+
+
+def _batch(corpus: Path, recipes: Path | None) -> float:
+    """Cases a second, the best of five passes over the corpus."""
+    lines = [json.dumps({"recipe": c["recipe"], "input": c["input"]}) for c in _cases(corpus)]
+    resolvers = Resolvers(Shelf([str(recipes)] if recipes else []))
+    for line in lines:
+        resolvers(json.loads(line)["recipe"])
+    gc.freeze()
+    rates = []
+    for _ in range(5):
+        start = time.perf_counter()
+        answered = sum(1 for _ in answers(lines, resolvers))
+        rates.append(answered / (time.perf_counter() - start))
+    print(f"(b) {max(rates):,.0f} cases a second over {len(lines)} cases, median "
+          f"{statistics.median(rates):,.0f} (at least {MIN_CASES_A_SECOND:,})")
+    return max(rates)
+
+
+def _cases(corpus: Path) -> list[dict[str, object]]:
+    opener = gzip.open if corpus.suffix == ".gz" else open
+    with opener(corpus, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
