@@ -76,13 +76,26 @@ def _for_hardware(
     """Plan for the named profile or the preset's; else for the GPUs that are there."""
     named = settings["hardware"]
     if named not in (None, "auto"):
-        devices = tuple((settings["gpus"] or "").split(",")) if settings["gpus"] else None
-        return request.replace(hardware=named, devices=devices), None
+        return request.replace(hardware=named, devices=_devices(settings)), None
     if request.preset is not None and named is None and settings["host_facts"] is None:
-        return request, None
+        return request.replace(devices=_devices(settings)), None
     from .here import on_host
 
     return on_host(request, settings, taxonomy)
+
+
+def _devices(settings: Settings) -> tuple[str, ...] | None:
+    """The GPUs named with --gpus, of a machine that is not looked at. Raises UsageError."""
+    if settings["gpus"] is None:
+        return None
+    devices = tuple(settings["gpus"].split(","))
+    if len(set(devices)) < len(devices) or not all(d.strip() == d != "" for d in devices):
+        raise UsageError(
+            f"{settings.source('gpus')}: found {settings['gpus']!r}; expected indices or UUIDs, "
+            "each once, with commas between",
+            hint="for example --gpus 0,1,2,3",
+        )
+    return devices
 
 
 def _selected(deployment: Deployment, settings: Settings) -> tuple[ProcessPlan, ...]:

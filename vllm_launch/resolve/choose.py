@@ -239,7 +239,19 @@ class _Choosing:
         reason = self.chooser.why_not(variant, profile) if variant is not None else None
         if reason is not None:
             raise self._cannot(profile, reason)
-        return profile
+        return self._with_devices(profile)
+
+    def _with_devices(self, profile: HardwareProfile) -> HardwareProfile:
+        """The profile with only the GPUs that the operator chose."""
+        devices = self.request.devices
+        if devices is None:
+            return profile
+        if len(devices) > profile.gpu_count:
+            raise NothingFits(
+                f"{len(devices)} GPUs are named, and {profile.id} has {profile.gpu_count}"
+            )
+        share = profile.vram_gb / profile.gpu_count
+        return profile.replace(gpu_count=len(devices), vram_gb=share * len(devices))
 
     def _of_host(
         self, profile: HardwareProfile, variant: Variant | None, of_preset: str | None

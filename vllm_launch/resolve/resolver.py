@@ -155,12 +155,23 @@ class _Resolution:
         self.option: KvOffloadOption | None = None
         self._pick_offload()
         self.feature_args, self.feature_env = self._features()
-        self.notes = list(choice.notes)
+        self.notes = (*choice.notes, *self._overridden())
 
     def deployment(self) -> Deployment:
         if self.strategy.deploy_type == "pd_cluster":
             return self._disaggregated()
         return self._serving()
+
+    def _overridden(self) -> tuple[str, ...]:
+        """Notes on mandatory arguments that the operator's own ones replace."""
+        own = {
+            flag.partition("=")[0]: " ".join(tokens) for flag, tokens, _ in self.choice.request.args
+        }
+        return tuple(
+            f"{own[flag]} replaces {' '.join(tokens)}, which this model needs"
+            for flag, tokens, _ in self.recipe.model.mandatory_args
+            if own.get(flag) not in (None, " ".join(tokens))
+        )
 
     def _pick_offload(self) -> None:
         """Look up the KV offload option, or the store that it names instead."""
@@ -350,7 +361,7 @@ class _Resolution:
             router=router,
             companions=(companion,) if companion is not None else (),
             store=store,
-            notes=tuple(self.notes),
+            notes=self.notes,
         )
 
     def _image(self) -> tuple[str | None, Source]:
