@@ -7,8 +7,9 @@ import os
 import sys
 
 from . import __version__
-from .commandline import parse, split
+from .commandline import COMPLETION, leading, parse, split
 from .errors import LaunchError
+from .streams import answer, finish, prepare, remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,41 +17,29 @@ if TYPE_CHECKING:
 
     from .commandline import Invocation
 
-_COMPLETION = "_VLLM_LAUNCH_COMPLETE"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return the exit status."""
     gc.disable()  # a short-lived process collects nothing worth the milliseconds
+    prepare()
     words, passed = split(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(words, passed)
-    except LaunchError as error:
-        _tell(error)
-        if _debugging(words):
-            raise
-        return error.exit_status
+        status = _run(words, passed)
+        finish()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader has gone: nothing more to say, and nothing to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0  # the reader has what it wanted
     except Exception as error:
-        if _debugging(words):
-            raise
-        sys.stderr.write(
-            f"error: a bug in vllm-launch {__version__}: {type(error).__name__}: {error}\n"
-            "  run it again with --debug before the command, and report what it prints\n"
-        )
-        return 1
+        return _failed(error, words)
+    return status
 
 
 def _run(words: list[str], passed: list[str] | None) -> int:
-    invocation = None if _COMPLETION in os.environ else parse(words)
+    invocation = None if COMPLETION in os.environ else parse(words)
     if invocation is None:
         if words == ["--version"]:
-            sys.stdout.write(f"vllm-launch {__version__}\n")
+            answer(f"vllm-launch {__version__}\n")
             return 0
         from .cli import run as run_typer
 
@@ -64,17 +53,41 @@ def _with_passed(invocation: Invocation, passed: list[str] | None) -> Invocation
     return invocation.replace(passed=tuple(passed)) if passed else invocation
 
 
+def _failed(error: Exception, words: list[str]) -> int:
+    """Tell an error, with its traceback where that is asked for; its exit status."""
+    if COMPLETION in os.environ:
+        return 1  # into the middle of a line that is being typed
+    _tell(error)
+    if _debugging(words):
+        from traceback import format_exception
+
+        remark("".join(format_exception(error)))
+    return error.exit_status if isinstance(error, LaunchError) else 1
+
+
 def _debugging(words: list[str]) -> bool:
-    return "--debug" in words or bool(os.environ.get("VLLM_LAUNCH_DEBUG"))
+    """Whether the line, the variable or the settings file asks for tracebacks."""
+    given = leading(words)
+    try:
+        from .settings import settle
+
+        return bool(settle((), given, os.environ)["debug"])
+    except Exception:  # the settings may be the very fault that is being told
+        return "debug" in given
 
 
-def _tell(error: LaunchError) -> None:
+def _tell(error: Exception) -> None:
     """An error on the standard error: what is wrong, each fault with its place, what to do."""
-    lines = [f"error: {error.message}"]
-    lines += [f"  {problem}" for problem in getattr(error, "problems", ())]
-    if error.hint:
-        lines.append(f"  {error.hint}")
-    sys.stderr.write("\n".join(lines) + "\n")
+    if isinstance(error, LaunchError):
+        lines = [f"error: {error.message}"]
+        lines += [f"  {problem}" for problem in getattr(error, "problems", ())]
+        lines += [f"  {error.hint}"] if error.hint else []
+    else:
+        lines = [
+            f"error: a bug in vllm-launch {__version__}: {type(error).__name__}: {error}",
+            "  run it again with --debug before the command, and report what it prints",
+        ]
+    remark("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from .resolve.resolver import Resolver
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+# ASCII, because a name in an error may be text that no encoding can write.
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _KNOWN = {
     "hardware", "variant", "strategy", "nodes", "features", "kv_offload", "instances", "pd",
     "preset", "point", "host_facts",
@@ -40,7 +41,8 @@ def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]
     if not isinstance(case, dict) or not isinstance(case.get("recipe"), str):
         raise UsageError('expected {"recipe": "org/repo", "input": {…}}')
     resolver = resolver_of(case["recipe"])
-    request = request_of(case.get("input") or {})
+    given = case.get("input")
+    request = request_of({} if given is None else given)
     return deployment_record(resolver.resolve(resolver.choose(request)))
 
 

@@ -9,14 +9,16 @@ from typing import Annotated, Any, Optional
 import typer
 
 from . import __version__
-from .commandline import Invocation
+from .commandline import COMPLETION, Invocation
 from .errors import UsageError
 from .options import COMMANDS, GLOBAL, Command, Option
+from .streams import lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+_NAME = "vllm-launch"
 _GROUPS = {"recipes": "List, search and show recipes."}
 _ABOUT = "Serve a model with vLLM, with the flags that are known to be right for the hardware."
 
@@ -26,33 +28,46 @@ def run(words: list[str], passed: list[str] | None) -> int:
 
     Raises UsageError for a line that makes no sense.
     """
-    status: list[int] = []
-    app = _app(lambda invocation: status.append(_call(invocation, passed)))
+    read: list[Invocation] = []
+    status = _read(_app(read.append), words)
+    if not read:
+        return status
+    from .commands import run as run_command
+
+    return run_command(read[0].replace(passed=tuple(passed or ())))
+
+
+def _read(app: typer.Typer, words: list[str]) -> int:
+    """Have Typer read a line; the exit status for one that it answers itself, such as --help."""
+    kept = ""
+    if os.environ.get(COMPLETION) == "complete_bash":
+        from .completion import mend
+
+        kept = mend(os.environ)
     try:
-        app(args=words, prog_name="vllm-launch", standalone_mode=False)
+        return int(app(args=words, prog_name=_NAME, standalone_mode=False, obj=kept) or 0)
     except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # what Typer makes of a reader gone
+            raise lost(stop.__context__) from None
         return int(stop.code or 0)
+    except OSError as error:
+        raise lost(error) from None
     except Exception as error:
         told = getattr(error, "format_message", None)
         if told is None:
             raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            typer.echo(told(), err=True)
-            return UsageError.exit_status
-        raise UsageError(told().rstrip("."), hint=_hint(told())) from None
-    return status[0] if status else 0
+        raise _mistake(error, told()) from None
 
 
-def _call(invocation: Invocation, passed: list[str] | None) -> int:
-    from .commands import run as run_command
-
-    return run_command(invocation.replace(passed=tuple(passed or ())))
-
-
-def _hint(message: str) -> str:
-    if message.startswith("No such option"):
-        return "vLLM's own flags go behind --; see vllm-launch COMMAND --help"
-    return "see vllm-launch --help"
+def _mistake(error: Any, message: str) -> UsageError:
+    """What Typer says of a line, and which help to turn to."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else _NAME
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(message, err=True)
+        return UsageError("no command is given", hint=f"see {command} --help")
+    own = "vLLM's own flags go behind --; " if message.startswith("No such option") else ""
+    return UsageError(message.rstrip("."), hint=f"{own}see {command} --help")
 
 
 def _app(call: Callable[[Invocation], None]) -> typer.Typer:
@@ -81,16 +96,21 @@ def _app(call: Callable[[Invocation], None]) -> typer.Typer:
 def _root(given: dict[str, Any]) -> Callable[..., None]:
     """The options that stand before the command."""
 
-    def root(version: bool = False, **values: Any) -> None:
-        if version:
-            typer.echo(f"vllm-launch {__version__}")
-            raise typer.Exit
+    def root(version: bool = False, **values: Any) -> None:  # noqa: ARG001 - Typer passes it
         given.update(_present(values))
 
-    shown = typer.Option("--version", help="Print the version.", is_eager=True)
+    shown = typer.Option(
+        "--version", help="Print the version.", is_eager=True, callback=_print_version
+    )
     parameters = [_parameter("version", Annotated[bool, shown], False)]
     parameters += [_option(option) for option in GLOBAL]
     return _with_signature(root, parameters)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"vllm-launch {__version__}")
+        raise typer.Exit
 
 
 def _function(
@@ -154,16 +174,35 @@ def _help(command: Command) -> str:
     return f"{command.help}{passes}\n\nExamples:\n\n{examples}"
 
 
+class _Offer(str):
+    """A value to offer though its case is not what was typed: Typer would drop it."""
+
+    __slots__ = ()
+
+    def startswith(self, *_: Any) -> bool:
+        return True
+
+
+def _candidates(subject: str, context: Any) -> Iterator[str]:
+    """The values that there are, for the model and the recipes directories on the line."""
+    from .completion import candidates
+    from .settings import settle
+
+    before = context.find_root().params
+    given = {name: before[name] for name in ("config", "recipes_dir") if before.get(name)}
+    # Typer leaves the words where they are when the last one is an option without its value.
+    model = context.params.get("argument") or next(iter(context.args), "")
+    return candidates(subject, model, settle((), given, os.environ).listed("recipes_dir"))
+
+
 def _completer(subject: str, choices: tuple[str, ...] = ()) -> Callable[..., list[str]]:
     """What a shell offers for a value; it must never fail, and never say anything."""
 
     def complete(ctx: Any, incomplete: str) -> list[str]:
-        if choices:
-            return [choice for choice in choices if choice.startswith(incomplete)]
-        from .completion import candidates
-
+        kept, typed = len(ctx.obj or ""), incomplete.lower()
         try:
-            return candidates(subject, ctx.params, incomplete, os.environ)
+            names = choices or _candidates(subject, ctx)
+            return [_Offer(name[kept:]) for name in names if name.lower().startswith(typed)]
         except Exception:
             return []
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .options import Command, Option
 
 
+COMPLETION = "_VLLM_LAUNCH_COMPLETE"  # how Typer names the variable that asks for completion
+
+
 class Invocation(Record):
     """A command line, taken apart. ``given`` holds text, lists of text, or True for flags."""
 
@@ -52,6 +55,13 @@ def parse(words: Sequence[str]) -> Invocation | None:
     if command.argument and command.argument_required and not positional:
         return None
     return Invocation(command=command, argument=positional[0] if positional else None, given=given)
+
+
+def leading(words: Sequence[str]) -> dict[str, Any]:
+    """The options before the command, as far as they can be understood."""
+    given: dict[str, Any] = {}
+    _read(list(words), GLOBAL, given, stop_at_word=True)
+    return given
 
 
 def _command(words: list[str]) -> tuple[Command | None, list[str]]:

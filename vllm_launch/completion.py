@@ -6,32 +6,29 @@ from .catalog.shelf import Shelf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator, MutableMapping, Sequence
 
     from .model.recipe import Recipe
 
+_BREAKS = (":", "=")
 
-def candidates(
-    subject: str, params: Mapping[str, Any], incomplete: str, environ: Mapping[str, str]
-) -> list[str]:
-    """The values that begin with what was typed; case does not matter.
 
-    ``params`` are the line's other values, of which the model narrows the rest.
+def candidates(subject: str, model: str, directories: Sequence[str]) -> Iterator[str]:
+    """The values that there are, of a model or of all that the recipes directories have.
+
+    Raises LaunchError where these cannot be read.
     """
-    directories = [d for d in environ.get("VLLM_LAUNCH_RECIPES_DIR", "").split(",") if d]
     shelf = Shelf(directories)
     if subject == "recipe":
-        names: Iterator[str] = (recipe_id for recipe_id, _ in shelf.ids())
+        yield from (recipe_id for recipe_id, _ in shelf.ids())
     elif subject == "hardware":
-        names = iter(shelf.libraries[0].taxonomy.hardware_profiles)
+        yield from shelf.libraries[0].taxonomy.hardware_profiles
     else:
-        found = shelf.find(str(params.get("argument") or ""))
-        names = _of_recipe(subject, found.recipe)
+        found = shelf.find(model)
         if subject == "kv_offload":
-            names = iter((*found.library.taxonomy.kv_offload, *found.library.kv_stores()))
-    typed = incomplete.lower()
-    return [name for name in names if name.lower().startswith(typed)]
+            yield from (*found.library.taxonomy.kv_offload, *found.library.kv_stores())
+        else:
+            yield from _of_recipe(subject, found.recipe)
 
 
 def _of_recipe(subject: str, recipe: Recipe) -> Iterator[str]:
@@ -47,3 +44,26 @@ def _of_recipe(subject: str, recipe: Recipe) -> Iterator[str]:
         for preset in recipe.presets.values():
             yield preset.id
             yield from (f"{preset.id}:{point}" for point in preset.points)
+
+
+def mend(environ: MutableMapping[str, str]) -> str:
+    """Put together what bash cuts apart at ":" and "="; the part that it keeps of the last word.
+
+    bash hands over ``--preset name:po`` as four words, and replaces only what follows the colon.
+    """
+    words = environ.get("COMP_WORDS", "").split("\n")
+    current = environ.get("COMP_CWORD", "")
+    if not current.isdecimal() or int(current) >= len(words):
+        return ""
+    whole: list[str] = []
+    for before, word in zip(("", *words), words[: int(current) + 1], strict=False):
+        if whole and word and (word in _BREAKS or before in _BREAKS):
+            whole[-1] += word
+        else:
+            whole.append(word)
+    option, equals, value = whole[-1].partition("=")
+    if equals and option.startswith("--"):
+        whole[-1:] = [option, value]
+    environ["COMP_WORDS"] = "\n".join(whole)
+    environ["COMP_CWORD"] = str(len(whole) - 1)
+    return whole[-1][: -len(word)] if word not in _BREAKS else whole[-1]

@@ -6,6 +6,7 @@ import os
 import sys
 
 from .errors import MissingProgram
+from .streams import to_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,20 @@ def become(argv: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     Raises MissingProgram where the program is not there or cannot be started.
     """
     path = program_path(argv[0], environment.get("PATH"))
+    words = [to_bytes(word) for word in argv]
+    variables = {to_bytes(name): to_bytes(value) for name, value in environment.items()}
     sys.stdout.flush()
     sys.stderr.flush()
+    _heed_signals()
     try:
-        os.execve(path, list(argv), dict(environment))
+        os.execve(path, words, variables)
     except OSError as error:
         raise MissingProgram(f"cannot start {path}: {error.strerror}") from None
+
+
+def _heed_signals() -> None:
+    """Undo what Python ignores for itself: a program inherits what is ignored."""
+    import signal
+
+    for name in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(name, signal.SIG_DFL)

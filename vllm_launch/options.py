@@ -143,6 +143,19 @@ COMMANDS = (
         examples=("vllm-launch resolve --batch choices.jsonl",),
     ),
     Command(
+        name="fit", module="fit", argument="MODEL", argument_help=_MODEL,
+        help="Say which variants fit this host under which strategies, or what would do.",
+        options=(
+            *(o for o in CHOICE if o.name in ("hardware", "gpus", "host_facts")),
+            Option(name="max_model_len", flags=("--max-model-len",), metavar="TOKENS",
+                   kind="count", help="Context that each request may have."),
+            Option(name="concurrency", flags=("--concurrency",), metavar="N", kind="count",
+                   help="Requests at a time."),
+            TEXT_OR_JSON,
+        ),
+        examples=("vllm-launch fit MiniMaxAI/MiniMax-M3 --hardware h200",),
+    ),
+    Command(
         name="detect", module="detect",
         help="Say what GPUs this host has, and which hardware profile they are.",
         options=(

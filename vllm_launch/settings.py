@@ -10,8 +10,10 @@ from .options import COMMANDS, GLOBAL, Option, checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
+
+_PATHS = ("DIR", "FILE", "FILE|-")
 
 
 class Setting(Record):
@@ -40,6 +42,22 @@ class Settings:
         """The values of an option that may be given several times."""
         return tuple(self[name] or ())
 
+    def outranks(self, name: str, other: str) -> bool:
+        """Whether an option was set nearer to the command line than another that was set."""
+        return _rank(self.source(name)) < _rank(self.source(other))
+
+    def __iter__(self) -> Iterator[tuple[str, Any, str]]:
+        """Every option that was set: its name, value and what set it."""
+        for name, setting in self._settings.items():
+            yield name, setting.value, setting.source
+
+
+def _rank(source: str) -> int:
+    """The command line's options first, then variables, then a settings file's lines."""
+    if source.startswith("-"):
+        return 0
+    return 1 if source.startswith("VLLM_LAUNCH_") else 2
+
 
 def settle(
     options: tuple[Option, ...], given: Mapping[str, Any], environ: Mapping[str, str]
@@ -52,7 +70,7 @@ def settle(
     config: Mapping[str, Setting] = {}
     config_path, source = _config_path(given, environ)
     if config_path is not None:
-        config = _read_config(config_path, source)
+        config = _read_config(config_path, source, options)
     for option in (*GLOBAL, *options):
         setting = _setting(option, given, environ, config)
         if setting is not None:
@@ -67,7 +85,7 @@ def _setting(
     config: Mapping[str, Setting],
 ) -> Setting | None:
     if option.name in given:
-        source = option.flags[-1]
+        source = max(option.flags, key=len)
         return Setting(value=_value(option, given[option.name], source), source=source)
     text = environ.get(option.variable)
     if text:
@@ -79,41 +97,55 @@ def _setting(
 def _value(option: Option, raw: Any, source: str) -> Any:
     if raw is True:
         return True
+    if option.many:
+        return tuple(_checked(option, text, source) for text in raw)
+    return _checked(option, raw, source)
+
+
+def _checked(option: Option, text: str, source: str) -> Any:
     try:
-        if option.many:
-            return tuple(checked(option, text) for text in raw)
-        return checked(option, raw)
+        value = checked(option, text)
+        if value == "":  # "$GPUS" where GPUS is not set
+            raise ValueError(option.metavar)
     except ValueError as error:
-        shown = ", ".join(raw) if option.many else raw
-        raise UsageError(f"{source}: found {shown!r}; expected {error}") from None
+        raise UsageError(f"{source}: found {text!r}; expected {error}") from None
+    return os.path.expanduser(value) if option.metavar in _PATHS else value
 
 
 def _config_path(given: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str | None, str]:
     """The settings file that is asked for, or the user's own where there is one."""
     asked = given.get("config") or environ.get("VLLM_LAUNCH_CONFIG")
     if asked:
-        return asked, asked
-    base = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", ""), ".config")
+        return os.path.expanduser(asked), asked
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.config")
     path = os.path.join(base, "vllm-launch", "config.yaml")
-    return (path, path) if os.path.isfile(path) else (None, "")
+    return (path, path) if os.path.isabs(path) and os.path.isfile(path) else (None, "")
 
 
-def _read_config(path: str, shown: str) -> dict[str, Setting]:
-    """The settings in a file. Raises UsageError or RecipeError for what cannot be."""
-    from .catalog.files import broken, read_tree
+def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str, Setting]:
+    """The settings in a file, for a command that has these options beside those of others.
+
+    Raises UsageError or RecipeError for what cannot be.
+    """
+    from .catalog.files import broken, read_bytes, read_tree
     from .catalog.kinds import ABSENT, Reading, closest, word
 
-    options = {o.name: o for c in COMMANDS for o in c.options} | {o.name: o for o in GLOBAL}
+    if not _says_something(read_bytes(path, shown)):
+        return {}
+    known = {o.name: o for c in COMMANDS for o in c.options}
+    known |= {o.name: o for o in (*GLOBAL, *options) if o.name != "config"}
     root = read_tree(path, shown)
     reading = Reading(shown, own=True)
     if root[0] != "map":
         raise UsageError(f"{shown}: expected a mapping from option names to values")
     settings = {}
     for key, line, column, node in root[3]:
-        option = options.get(key.replace("-", "_"))
+        option = known.get(key.replace("-", "_"))
         if option is None:
             place = ("text", line, column, key, "")
-            reading.problem(place, key, f"unknown option {key!r}", closest(key, options))
+            reading.problem(place, key, f"unknown option {key!r}", closest(key, known))
             continue
         children = node[3] if node[0] == "list" and option.many else (node,)
         texts = [word(child, key, reading) for child in children]
@@ -124,3 +156,8 @@ def _read_config(path: str, shown: str) -> dict[str, Setting]:
     if reading.problems:
         raise broken(shown, reading.problems)
     return settings
+
+
+def _says_something(data: bytes) -> bool:
+    """Whether a file has more than comments in it."""
+    return any(line.strip() and not line.lstrip().startswith(b"#") for line in data.splitlines())

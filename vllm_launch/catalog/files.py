@@ -6,6 +6,7 @@ import marshal
 import os
 import stat
 import sys
+from _imp import source_hash  # what bytecode files are checked with, and in memory already
 
 from .. import __version__
 from ..errors import RecipeError
@@ -16,19 +17,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tree import Node
 
+_HASH_KEY = 0x766C6C6D
+_HASH_BYTES = 8
+
 
 def read_tree(path: str, shown: str) -> Node:
     """The tree of a YAML or JSON file; ``shown`` is how messages name the file.
 
     Raises RecipeError with every syntax fault in it.
     """
+    tree, problems = read_past(path, shown)
+    if problems:
+        raise broken(shown, problems)
+    return tree
+
+
+def read_past(path: str, shown: str) -> tuple[Node, list[Problem]]:
+    """The tree, and the faults that a reader can see past, such as duplicate keys.
+
+    Raises RecipeError for a file that cannot be read as YAML or JSON at all.
+    """
     data = read_bytes(path, shown)
     cached = _cache_path(path)
     tree = _from_cache(cached, data)
-    if tree is None:
-        tree = parse(data, shown, is_json=path.endswith(".json"))
+    if tree is not None:
+        return tree, []
+    tree, problems = parse(data, shown, is_json=path.endswith(".json"))
+    if not problems:
         _to_cache(cached, data, tree)
-    return tree
+    return tree, problems
 
 
 def read_bytes(path: str, shown: str) -> bytes:
@@ -49,8 +66,8 @@ def _no_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def parse(data: bytes, shown: str, *, is_json: bool) -> Node:
-    """Parse without the cache. Raises RecipeError with every syntax fault found."""
+def parse(data: bytes, shown: str, *, is_json: bool) -> tuple[Node, list[Problem]]:
+    """``read_past`` of bytes, without the cache."""
     if is_json:
         from .jsontext import parse as parse_text
     else:
@@ -59,10 +76,8 @@ def parse(data: bytes, shown: str, *, is_json: bool) -> Node:
     try:
         tree = parse_text(data, faults)
     except SyntaxFault as fault:
-        faults.append(fault)
-    if faults:
-        raise broken(shown, [_problem(fault, shown) for fault in faults])
-    return tree
+        raise broken(shown, [_problem(each, shown) for each in (*faults, fault)]) from None
+    return tree, [_problem(fault, shown) for fault in faults]
 
 
 def broken(shown: str, problems: list[Problem]) -> RecipeError:
@@ -86,20 +101,30 @@ def _problem(fault: SyntaxFault, shown: str) -> Problem:
 
 def cache_directory() -> str:
     """Where things that can be made again are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.cache")
     return os.path.join(base, "vllm-launch")
 
 
 def _cache_path(path: str) -> str:
-    name = os.path.abspath(path).replace("%", "%%").replace(os.sep, "%")[-200:]
-    return os.path.join(cache_directory(), f"trees-{sys.implementation.cache_tag}", name)
+    """The cache's file for a file; empty, which is no file's name, without a home."""
+    directory = cache_directory()
+    if not os.path.isabs(directory):
+        return ""
+    name = os.fsencode(os.path.abspath(path).replace("%", "%%").replace(os.sep, "%"))
+    folder = f"trees-{sys.implementation.cache_tag}"
+    return os.path.join(directory, folder, os.fsdecode(name[-200:]))
 
 
 def _from_cache(cached: str, data: bytes) -> Node | None:
-    """The cached tree, if it was made by this version from these very bytes."""
+    """The cached tree, if it is whole and was made by this version from these very bytes."""
     try:
         with open(cached, "rb") as file:
-            version, source, tree = marshal.load(file)
+            content = file.read()
+        if source_hash(_HASH_KEY, content[_HASH_BYTES:]) != content[:_HASH_BYTES]:
+            return None
+        version, source, tree = marshal.loads(content[_HASH_BYTES:])
     except (OSError, ValueError, EOFError, TypeError):
         return None
     return tree if version == __version__ and source == data else None
@@ -107,11 +132,21 @@ def _from_cache(cached: str, data: bytes) -> Node | None:
 
 def _to_cache(cached: str, data: bytes, tree: Node) -> None:
     """Keep the tree; a cache that cannot be written is no fault."""
+    if not cached:
+        return
     partial = f"{cached}.{os.getpid()}"
+    content = marshal.dumps((__version__, data, tree))
     try:
         os.makedirs(os.path.dirname(cached), mode=0o700, exist_ok=True)
         with open(partial, "wb") as file:
-            marshal.dump((__version__, data, tree), file)
+            file.write(source_hash(_HASH_KEY, content) + content)
         os.replace(partial, cached)
+    except OSError:
+        _discard(partial)
+
+
+def _discard(path: str) -> None:
+    try:
+        os.unlink(path)
     except OSError:
         return

@@ -43,14 +43,21 @@ from .kinds import (
     ABSENT,
     arguments,
     boolean,
+    checkpoint,
     command,
     count,
     data,
     date,
+    file_name,
+    flag,
+    image,
     integer,
     keyed,
     listed,
-    number,
+    mapping,
+    name,
+    named,
+    number_from,
     one_of,
     table,
     text,
@@ -66,7 +73,8 @@ if TYPE_CHECKING:
 
 _texts = listed(text)
 _words = keyed(text)
-_cuda = ("cu126", "cu128", "cu129", "cu130")
+_number = number_from(0)
+_brands = ("nvidia", "amd", "tpu", "intel")
 _pool_mode = one_of("tp", "tep", "dep")
 
 
@@ -95,37 +103,49 @@ def _images(single: str) -> Reader:
     """Images by brand; a plain string counts for the brand ``single`` ("*": for any)."""
 
     def read(node: Node, path: str, reading: Reading) -> Any:
-        if node[0] != "map":
-            value = text(node, path, reading)
-            by_brand = {} if value is ABSENT else {single: value}
-        elif any(key in _cuda for key, _, _, _ in node[3]):
-            by_brand = {single: _newest_cuda(node, path, reading)}
+        if node[0] != "map" or any(_is_cuda(key) for key, _, _, _ in node[3]):
+            found = {single: _brand_image(node, path, reading)}
         else:
-            by_brand = {
-                key: _brand_image(child, f"{path}.{key}", reading)
-                for key, _, _, child in node[3]
-                if child[0] != "null"
-            }
-        by_brand = {brand: image for brand, image in by_brand.items() if image is not ABSENT}
+            found = _brand_images(node, path, reading)
+        by_brand = {brand: image for brand, image in found.items() if image is not ABSENT}
         return Images(by_brand=by_brand, where=reading.source(node, path))
 
     return read
 
 
+def _brand_images(node: Node, path: str, reading: Reading) -> dict[str, Any]:
+    found = {}
+    for key, line, column, child in node[3]:
+        below = f"{path}.{key}"
+        if key not in _brands:
+            reading.unknown_key(("text", line, column, key, ""), below, _brands)
+        elif child[0] != "null":
+            found[key] = _brand_image(child, below, reading)
+    return found
+
+
 def _brand_image(node: Node, path: str, reading: Reading) -> Any:
-    return _newest_cuda(node, path, reading) if node[0] == "map" else text(node, path, reading)
+    """One image; or of a map by CUDA version, the newest one's."""
+    if node[0] != "map":
+        return image(node, path, reading)
+    found = {}
+    for key, line, column, child in node[3]:
+        below = f"{path}.{key}"
+        if not _is_cuda(key):
+            reading.unknown_key(("text", line, column, key, ""), below, ("cu129", "cu130"))
+        elif child[0] != "null":
+            found[int(key[2:])] = image(child, below, reading)
+    return found[max(found)] if found else ABSENT
 
 
-def _newest_cuda(node: Node, path: str, reading: Reading) -> Any:
-    """The image for CUDA 13.0 out of a CUDA map, or for the newest that it has."""
-    by_cuda = _words(node, path, reading)
-    return by_cuda[max(by_cuda)] if by_cuda else ABSENT
+def _is_cuda(key: str) -> bool:
+    return key.startswith("cu") and key[2:].isdecimal() and key.isascii()
 
 
 def _preset_image(node: Node, path: str, reading: Reading) -> Any:
     if node[0] == "map":
         return _pinned(node, path, reading)
-    value = text(node, path, reading)
+    value = image(node, path, reading)
     if value is ABSENT:
         return ABSENT
     return PresetImage(vllm=value, where=reading.source(node, path))
@@ -138,27 +158,40 @@ def _choice(node: Node, path: str, reading: Reading) -> Any:
 
 def _flags(node: Node, path: str, reading: Reading) -> Any:
     """A list of flags, each with its place."""
-    values = _texts(node, path, reading)
-    if values is ABSENT:
+    nodes = _flag_nodes(node, path, reading)
+    if nodes is ABSENT:
         return ABSENT
-    places = [child for child in node[3] if child[0] == "text"]
-    return tuple(
-        (value, reading.source(place, path)) for value, place in zip(values, places, strict=False)
-    )
+    return tuple((child[3], reading.source(child, path)) for child in nodes)
+
+
+def _flag_node(node: Node, path: str, reading: Reading) -> Any:
+    return ABSENT if flag(node, path, reading) is ABSENT else node
 
 
 def _json_arguments(node: Node, path: str, reading: Reading) -> Any:
     """Flags with the values to merge into their JSON, each with its place."""
-    values = data(node, path, reading)
-    if not isinstance(values, dict) or not all(isinstance(v, dict) for v in values.values()):
-        return reading.problem(node, path, "expected a mapping from flags to mappings")
+    values = _mappings(node, path, reading)
+    if values is ABSENT:
+        return ABSENT
+    for key, line, column, _ in node[3]:
+        flag(("text", line, column, key, ""), f"{path}.{key}", reading)
     return tuple(
         (key, values[key], reading.source(("text", line, 1, key, ""), path))
         for key, line, _, _ in node[3]
+        if key in values
     )
 
 
-_pinned = table(PresetImage, vllm=text, pip=_texts, required=("vllm",))
+def _variants(node: Node, path: str, reading: Reading) -> Any:
+    """One variant at least: there is nothing to serve without."""
+    if node[0] == "map" and all(child[0] == "null" for _, _, _, child in node[3]):
+        return reading.problem(node, path, "found no variant; expected one or more")
+    return _named_variants(node, path, reading)
+
+
+_flag_nodes = listed(_flag_node)
+_mappings = keyed(mapping)
+_pinned = table(PresetImage, vllm=image, pip=_texts, required=("vllm",))
 _selection = table(Selection, features=keyed(_choice), kv_offload=text, nodes=count)
 _tuning: dict[str, Reader] = {
     "tp": _size,
@@ -180,7 +213,7 @@ _preset = table(
     workload=text,
     description=text,
     source=table(Evidence, label=text, href=text, key=text, revision=text),
-    points=keyed(_point),
+    points=named(_point),
     runbook=text,
     required=("hardware", "strategy"),
     ignored=("json",),
@@ -204,7 +237,7 @@ _feature = table(
     args=arguments,
     env=variables,
     default_mode=text,
-    modes=keyed(_mode),
+    modes=named(_mode),
     hardware=_support,
     hardware_overrides=keyed(_mode_override),
     strategies=_texts,
@@ -216,11 +249,11 @@ _hardware_override = table(
 )
 _variant = table(
     Variant,
-    model_id=text,
+    model_id=checkpoint,
     label=text,
     precision=text,
     precision_hardware=table(PrecisionHardware, brand=text, generation=text),
-    vram_minimum_gb=number,
+    vram_minimum_gb=_number,
     description=text,
     min_vllm_version=text,
     supported_hardware=_texts,
@@ -232,8 +265,9 @@ _variant = table(
     hardware_overrides=keyed(_hardware_override),
     ignored=("json",),
 )
+_named_variants = named(_variant)
 
-_router = table(Router, policy=text, install=data, port=count, intra_node_data_parallel_size=count)
+_router = table(Router, policy=name, install=data, port=count, intra_node_data_parallel_size=count)
 _role_override = table(
     RoleOverride,
     vllm_args=arguments,
@@ -260,7 +294,7 @@ _strategy_override = table(
 
 _model = table(
     Model,
-    model_id=text,
+    model_id=checkpoint,
     min_vllm_version=text,
     nightly_required=boolean,
     docker_image=_images("nvidia"),
@@ -324,10 +358,10 @@ RECIPE = table(
     Recipe,
     meta=_meta,
     model=_model,
-    features=keyed(_feature),
+    features=named(_feature),
     opt_in_features=_texts,
     hardware_opt_in_features=keyed(_texts),
-    variants=keyed(_variant),
+    variants=_variants,
     compatible_strategies=_texts,
     default_strategy=text,
     strategy_hardware=keyed(_support),
@@ -335,7 +369,7 @@ RECIPE = table(
     hardware_overrides=keyed(_hardware_override),
     strategy_overrides=keyed(_strategy_override),
     kv_offload_support=_words,
-    presets=keyed(_preset),
+    presets=named(_preset),
     notes=listed(_note),
     dependencies=listed(_dependency),
     hardware_notes=data,
@@ -351,7 +385,7 @@ RECIPE = table(
 _strategy_role = table(StrategyRole, vllm_args=arguments, env=variables, parallelism=_pool_mode)
 STRATEGY = table(
     Strategy,
-    name=text,
+    name=file_name,
     deploy_type=one_of("single_node", "multi_node", "pd_cluster"),
     display_name=text,
     short_label=text,
@@ -361,7 +395,7 @@ STRATEGY = table(
         HardwareMatch, min_gpus=count, max_gpus=count, multi_node=boolean, architecture=text
     ),
     parallelism=one_of("tp_pp", "tp_dp"),
-    parallel_flag=text,
+    parallel_flag=flag,
     vllm_args=arguments,
     env=variables,
     prefill=_strategy_role,
@@ -376,11 +410,11 @@ _store_process = table(
 )
 KV_STORE = table(
     KvStore,
-    name=text,
+    name=file_name,
     deploy_type=text,
     display_name=text,
     label=text,
-    order=number,
+    order=_number,
     description=text,
     router=_router,
     vllm=table(StoreServer, vllm_args=arguments, env=variables, install=data, port=count),
@@ -400,7 +434,7 @@ _profile = table(
     display_name=text,
     description=text,
     gpu_count=count,
-    vram_gb=number,
+    vram_gb=number_from(1),
     multi_node=boolean,
     scalable=boolean,
     restricted=boolean,
@@ -412,7 +446,7 @@ _offload = table(
     display_name=text,
     label=text,
     group=text,
-    order=number,
+    order=_number,
     description=text,
     args=arguments,
     env=variables,
@@ -427,10 +461,10 @@ _offload = table(
 )
 TAXONOMY = table(
     Taxonomy,
-    hardware_profiles=keyed(_profile),
-    kv_offload=keyed(_offload),
+    hardware_profiles=named(_profile),
+    kv_offload=named(_offload),
     kv_offload_groups=data,
     tasks=listed(table(Task, id=text, display_name=text, description=text, required=("id",))),
-    strategies=_texts,
+    strategies=listed(name),
     required=("hardware_profiles",),
 )

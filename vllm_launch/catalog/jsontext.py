@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from json import JSONDecodeError, decoder
 
-from .tree import MAX_DEPTH, MAX_NODES, SyntaxFault, decode
+from .characters import MAX_KEY, bad_key, refused
+from .tree import MAX_DEPTH, MAX_NODES, TOO_DEEP, TOO_MANY, SyntaxFault, decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS = {"true": ("bool", True), "false": ("bool", False), "null": ("null", None)}
+_MAX_DIGITS = 40
 
 
 def parse(data: bytes, faults: list[SyntaxFault]) -> Node:
-    """Read one JSON document; ``faults`` collects duplicate keys.
+    """Read one JSON document; ``faults`` collects what can be read past, such as duplicate keys.
 
-    Raises SyntaxFault: not UTF-8, too large, not JSON.
+    Raises SyntaxFault for what cannot: not UTF-8, too large, not JSON.
     """
     reader = _Reader(decode(data), faults)
     root, end = reader.value(reader.skip(0), "", 0)
@@ -34,9 +37,11 @@ class _Reader:
         self.text = text
         self.faults = faults
         self.count = 0
+        self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, at: int) -> tuple[int, int]:
-        return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
+        line = bisect_right(self.lines, at)
+        return line, at - self.lines[line - 1] + 1
 
     def fault(self, at: int, message: str, hint: str = "", path: str = "") -> SyntaxFault:
         return SyntaxFault(*self.place(at), message, hint, path)
@@ -47,36 +52,41 @@ class _Reader:
 
     def value(self, at: int, path: str, depth: int) -> tuple[Node, int]:
         self.count += 1
-        if depth > MAX_DEPTH or self.count > MAX_NODES:
-            raise self.fault(at, f"nested more than {MAX_DEPTH} levels deep, or far too large")
+        if self.count > MAX_NODES:
+            raise self.fault(at, TOO_MANY, path=path)
+        if depth > MAX_DEPTH:
+            raise self.fault(at, TOO_DEEP, path=path)
         first = self.text[at : at + 1]
         if first == "{":
             return self.map(at, path, depth)
         if first == "[":
             return self.list(at, path, depth)
         if first == '"':
-            text, end = self.string(at)
+            text, end = self.string(at, path)
             return ("text", *self.place(at), text, ""), end
-        return self.word(at)
+        return self.word(at, path)
 
-    def string(self, at: int) -> tuple[str, int]:
+    def string(self, at: int, path: str) -> tuple[str, int]:
         try:
             text, end = decoder.scanstring(self.text, at + 1, True)  # type: ignore[attr-defined]
-            text.encode()
         except JSONDecodeError as error:
-            raise self.fault(error.pos, f"not valid JSON: {error.msg}") from None
-        except UnicodeEncodeError:
-            raise self.fault(at, "half of a surrogate pair is no character") from None
+            what = error.msg.removesuffix(" at").removesuffix(" starting").rstrip(": ")
+            raise self.fault(error.pos, f"not valid JSON: {what}", path=path) from None
+        message = refused(text)
+        if message:
+            self.faults.append(self.fault(at, message, "remove it", path))
         return text, end
 
-    def word(self, at: int) -> tuple[Node, int]:
+    def word(self, at: int, path: str) -> tuple[Node, int]:
         for word, (kind, value) in _WORDS.items():
             if self.text.startswith(word, at):
                 return (kind, *self.place(at), value, word), at + len(word)
         match = _NUMBER.match(self.text, at)
-        if match is None or len(match.group()) > 40:
-            raise self.fault(at, "not valid JSON: a value of ordinary size was expected here")
+        if match is None:
+            raise self.fault(at, "not valid JSON: a value was expected here", path=path)
         raw = match.group()
+        if len(raw) > _MAX_DIGITS or abs(float(raw)) == float("inf"):
+            raise self.fault(at, "not a number of ordinary size", path=path)
         if match.group(1) or match.group(2):
             return ("float", *self.place(at), float(raw), raw), match.end()
         return ("int", *self.place(at), int(raw), raw), match.end()
@@ -92,7 +102,7 @@ class _Reader:
             here = self.skip(here)
             if self.text[here : here + 1] == "]":
                 return ("list", *self.place(at), tuple(items), ""), here + 1
-            here = self.skip(self.expect(here, ",", "',' or ']'"))
+            here = self.skip(self.expect(here, ",", "',' or ']'", path))
 
     def map(self, at: int, path: str, depth: int) -> tuple[Node, int]:
         entries: dict[str, tuple[str, int, int, Node]] = {}
@@ -100,24 +110,33 @@ class _Reader:
         if self.text[here : here + 1] == "}":
             return ("map", *self.place(at), (), ""), here + 1
         while True:
-            if self.text[here : here + 1] != '"':
-                raise self.fault(here, "not valid JSON: a key in double quotes was expected here")
             start = here
-            key, here = self.string(here)
+            key, here = self.key(here, path)
             if key in entries:
                 first = f"the first is on line {entries[key][1]}"
                 message = f"duplicate key {key!r}; {first}"
                 self.faults.append(self.fault(start, message, "keep one of the two", path))
-            here = self.skip(self.expect(self.skip(here), ":", "':'"))
+            here = self.skip(self.expect(self.skip(here), ":", "':'", path))
             below = f"{path}.{key}" if path else key
             item, here = self.value(here, below, depth + 1)
             entries.setdefault(key, (key, *self.place(start), item))
             here = self.skip(here)
             if self.text[here : here + 1] == "}":
                 return ("map", *self.place(at), tuple(entries.values()), ""), here + 1
-            here = self.skip(self.expect(here, ",", "',' or '}'"))
+            here = self.skip(self.expect(here, ",", "',' or '}'", path))
 
-    def expect(self, at: int, mark: str, wanted: str) -> int:
+    def key(self, at: int, path: str) -> tuple[str, int]:
+        """A key and where it ends; a faulty one is returned as it can be shown."""
+        if self.text[at : at + 1] != '"':
+            message = "not valid JSON: a key in double quotes was expected here"
+            raise self.fault(at, message, path=path)
+        key, end = self.string(at, path)
+        message = bad_key(key)
+        if message:
+            self.faults.append(self.fault(at, message, path=path))
+        return (ascii(key[:MAX_KEY]) if message or refused(key) else key), end
+
+    def expect(self, at: int, mark: str, wanted: str, path: str) -> int:
         if self.text[at : at + 1] != mark:
-            raise self.fault(at, f"not valid JSON: {wanted} was expected here")
+            raise self.fault(at, f"not valid JSON: {wanted} was expected here", path=path)
         return at + 1

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 ABSENT: Any = object()
 
+# Beyond any machine, and few enough to be counted through.
+_MOST = 100_000
+
 _NAMES = {
     "text": "text",
     "int": "a whole number",
@@ -61,6 +64,11 @@ class Reading:
         )
         return ABSENT
 
+    def unknown_key(self, place: Node, path: str, known: Iterable[str]) -> None:
+        key = place[3]
+        hint = closest(key, known)
+        self.problem(place, path, f"unknown key {key!r}", hint, warning=not self.own)
+
     def source(self, node: Node, path: str) -> Source:
         return Source(layer=path, file=self.file, line=node[1])
 
@@ -93,8 +101,56 @@ def text(node: Node, path: str, reading: Reading) -> Any:
     if kind != "text":
         hint = f'write "{raw}" in quotes' if raw else ""
         return _mismatch(node, path, reading, "text", hint)
-    if "\0" in value:
-        return _mismatch(node, path, reading, "text without NUL characters")
+    return value
+
+
+def name(node: Node, path: str, reading: Reading) -> Any:
+    """A name that is typed, and part of commands and paths: it is no option and leads nowhere."""
+    value = text(node, path, reading)
+    if value is not ABSENT and not _is_name(value):
+        return _mismatch(node, path, reading, _NAME)
+    return value
+
+
+_NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
+
+
+def _is_name(text: str) -> bool:
+    body = text.translate({ord("."): "a", ord("_"): "a", ord("-"): "a"})
+    return body.isalnum() and text.isascii() and text[0].isalnum()
+
+
+def file_name(node: Node, path: str, reading: Reading) -> Any:
+    """The name that the file itself has."""
+    value = name(node, path, reading)
+    if value is not ABSENT and value != reading.key:
+        return _mismatch(node, path, reading, f"{reading.key!r}, as the file is named")
+    return value
+
+
+def checkpoint(node: Node, path: str, reading: Reading) -> Any:
+    """What a server loads: a repository, a directory or an address, but no option."""
+    value = text(node, path, reading)
+    if value is ABSENT:
+        return value
+    if not value or value[0] == "-" or value.split() != [value] or ".." in value.split("/"):
+        return _mismatch(node, path, reading, "a checkpoint, such as org/repo")
+    return value
+
+
+def image(node: Node, path: str, reading: Reading) -> Any:
+    """A container image. Whether it is a good reference is seen where it would be used."""
+    value = text(node, path, reading)
+    if value is not ABSENT and (not value or value[0] == "-"):
+        return _mismatch(node, path, reading, "a container image")
+    return value
+
+
+def flag(node: Node, path: str, reading: Reading) -> Any:
+    """A command-line flag without its value."""
+    value = text(node, path, reading)
+    if value is not ABSENT and not (value.startswith("-") and value.split() == [value]):
+        return _mismatch(node, path, reading, "a flag, such as --max-num-seqs")
     return value
 
 
@@ -116,16 +172,21 @@ def integer(node: Node, path: str, reading: Reading) -> Any:
 
 
 def count(node: Node, path: str, reading: Reading) -> Any:
-    """A whole number of at least 1."""
-    if node[0] != "int" or node[3] < 1:
-        return _mismatch(node, path, reading, "a whole number of 1 or more")
+    """How many there are of something."""
+    if node[0] != "int" or not 1 <= node[3] <= _MOST:
+        return _mismatch(node, path, reading, f"a whole number from 1 to {_MOST}")
     return node[3]
 
 
-def number(node: Node, path: str, reading: Reading) -> Any:
-    if node[0] not in ("int", "float") or not 0 <= node[3] < float("inf"):
-        return _mismatch(node, path, reading, "a number of 0 or more")
-    return node[3]
+def number_from(least: int) -> Reader:
+    """A number, with or without a fraction."""
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] not in ("int", "float") or not least <= node[3] <= _MOST:
+            return _mismatch(node, path, reading, f"a number from {least} to {_MOST}")
+        return node[3]
+
+    return read
 
 
 def boolean(node: Node, path: str, reading: Reading) -> Any:
@@ -134,11 +195,31 @@ def boolean(node: Node, path: str, reading: Reading) -> Any:
     return node[3]
 
 
-def data(node: Node, _path: str, _reading: Reading) -> Any:
-    """Anything, kept as it is."""
+def data(node: Node, path: str, reading: Reading) -> Any:
+    """Anything, kept as it is, where it is clear what it is."""
     from .tree import plain
 
+    _refuse_odd(node, path, reading)
     return plain(node)
+
+
+def mapping(node: Node, path: str, reading: Reading) -> Any:
+    """A mapping to anything, kept as it is."""
+    if node[0] != "map":
+        return _mismatch(node, path, reading, "a mapping")
+    return data(node, path, reading)
+
+
+def _refuse_odd(node: Node, path: str, reading: Reading) -> None:
+    kind, _, _, value, raw = node
+    if kind == "odd":
+        _mismatch(node, path, reading, "a plain value", f'write "{raw}" in quotes')
+    elif kind == "map":
+        for key, _, _, child in value:
+            _refuse_odd(child, f"{path}.{key}", reading)
+    elif kind == "list":
+        for i, child in enumerate(value):
+            _refuse_odd(child, f"{path}[{i}]", reading)
 
 
 def word(node: Node, path: str, reading: Reading) -> Any:
@@ -185,6 +266,19 @@ def keyed(reader: Reader) -> Reader:
     return read
 
 
+def named(reader: Reader) -> Reader:
+    """``keyed`` by names."""
+    read_all = keyed(reader)
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] == "map":
+            for key, line, column, _ in node[3]:
+                name(("text", line, column, key, ""), f"{path}.{key}", reading)
+        return read_all(node, path, reading)
+
+    return read
+
+
 def one_of(*words: str) -> Reader:
     """One of some words."""
 
@@ -217,7 +311,8 @@ def variables(node: Node, path: str, reading: Reading) -> Any:
     for key, line, column, child in node[3]:
         below = f"{path}.{key}"
         if not key.replace("_", "a").isalnum() or not key.isascii() or key[0].isdigit():
-            reading.problem(("text", line, column, key, ""), below, f"{key!r} is no variable name")
+            place: Node = ("text", line, column, key, "")
+            _mismatch(place, below, reading, "the name of a variable")
         elif child[0] != "null":
             value = word(child, below, reading)
             if value is not ABSENT:
@@ -251,9 +346,7 @@ def table(
             below = f"{path}.{key}" if path else key
             if reader is None:
                 if key not in ignored:
-                    place: Node = ("text", line, column, key, "")
-                    hint = closest(key, keys)
-                    reading.problem(place, below, f"unknown key {key!r}", hint, not reading.own)
+                    reading.unknown_key(("text", line, column, key, ""), below, keys)
             elif child[0] != "null":
                 value = reader(child, below, reading)
                 if value is not ABSENT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import RecipeError, UsageError
-from .files import broken, read_tree
+from .files import broken, read_past
 from .kinds import Reading, closest
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import Taxonomy
     from .kinds import Reader
+    from .tree import Node
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -45,7 +46,7 @@ class Library:
             else:
                 from .format import TAXONOMY
 
-                self._taxonomy = self._read(path, TAXONOMY)
+                self._taxonomy = self._read(path, "taxonomy", TAXONOMY)
         return self._taxonomy
 
     def strategy(self, name: str) -> Strategy:
@@ -68,7 +69,7 @@ class Library:
 
     def kv_stores(self) -> tuple[str, ...]:
         """The names of the KV stores there are."""
-        names = _stems(os.path.join(self.directory, "kv_store"))
+        names = _stems(os.path.join(self.directory, "kv_store"), (".yaml",))
         if not names and self.fallback is not None:
             return self.fallback.kv_stores()
         return names
@@ -101,7 +102,7 @@ class Library:
         """Every recipe's id, in alphabetical order."""
         models = os.path.join(self.directory, "models")
         for org in _names(models):
-            for stem in _stems(os.path.join(models, org)):
+            for stem in _stems(os.path.join(models, org), _SUFFIXES):
                 yield f"{org}/{stem}"
 
     def read_recipe(self, path: str, recipe_id: str | None = None) -> Recipe:
@@ -113,19 +114,13 @@ class Library:
         from .published import as_recipe
         from .references import check
 
-        shown = self._shown(path)
-        root = read_tree(path, shown)
+        root, reading = self._open(path, recipe_id or "")
         if path.endswith(".json"):
             root = as_recipe(root)
-        reading = Reading(shown, self.own)
-        reading.key = recipe_id or ""
         recipe: Recipe = RECIPE(root, "", reading)
-        self._settle(reading, shown)
-        if recipe_id is None:
-            recipe = recipe.replace(id=recipe.model.model_id)
-        check(recipe, root, self.taxonomy, self.kv_stores(), reading)
-        self._settle(reading, shown)
-        return recipe
+        check(root, self.taxonomy, self.kv_stores(), reading)
+        self._settle(reading)
+        return recipe if recipe_id else recipe.replace(id=recipe.model.model_id)
 
     def _named(self, folder: str, name: str, reader: Reader) -> Any:
         if not _is_plain_name(name):
@@ -136,23 +131,30 @@ class Library:
                 return self.fallback._named(folder, name, reader)
             raise UsageError(
                 f"there is no {folder}/{name}.yaml in {self.directory}",
-                hint=closest(name, _stems(os.path.join(self.directory, folder))),
+                hint=closest(name, _stems(os.path.join(self.directory, folder), (".yaml",))),
             )
-        return self._read(path, reader)
+        return self._read(path, name, reader)
 
-    def _read(self, path: str, reader: Reader) -> Any:
-        shown = self._shown(path)
-        reading = Reading(shown, self.own)
-        value = reader(read_tree(path, shown), "", reading)
-        self._settle(reading, shown)
+    def _read(self, path: str, name: str, reader: Reader) -> Any:
+        root, reading = self._open(path, name)
+        value = reader(root, "", reading)
+        self._settle(reading)
         return value
 
-    def _settle(self, reading: Reading, shown: str) -> None:
+    def _open(self, path: str, name: str) -> tuple[Node, Reading]:
+        """A file's tree, and the reading that goes on with what was found in its text."""
+        shown = self._shown(path)
+        root, problems = read_past(path, shown)
+        reading = Reading(shown, self.own)
+        reading.key = name
+        reading.problems += problems
+        return root, reading
+
+    def _settle(self, reading: Reading) -> None:
         """Raise where a file has errors; keep its warnings."""
         if any(not problem.warning for problem in reading.problems):
-            raise broken(shown, reading.problems)
+            raise broken(reading.file, reading.problems)
         self.warnings.extend(reading.problems)
-        reading.problems = []
 
     def _shown(self, path: str) -> str:
         """How messages name a file: bundled ones from "recipes/" on, others by their path."""
@@ -183,16 +185,18 @@ def foreign(directory: str) -> Library:
 
 
 def _is_plain_name(name: str) -> bool:
-    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
+    """Whether a name stays in its directory, can be shown, and cannot be taken for an option."""
+    return bool(name) and name[0] not in ".-" and "/" not in name and name.isprintable()
 
 
 def _names(directory: str) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(directory) if not name.startswith("."))
+        return sorted(name for name in os.listdir(directory) if _is_plain_name(name))
     except OSError:
         return []
 
 
-def _stems(directory: str) -> tuple[str, ...]:
+def _stems(directory: str, suffixes: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, each once, of what has one of the suffixes in a directory."""
     names = (os.path.splitext(name) for name in _names(directory))
-    return tuple(stem for stem, suffix in names if suffix in _SUFFIXES)
+    return tuple(dict.fromkeys(stem for stem, suffix in names if suffix in suffixes))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .tree import child
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tree import Node
@@ -13,13 +15,14 @@ def as_recipe(root: Node) -> Node:
     They are the recommended strategy and the keys of its ``alternatives``, without the
     KV stores, which wrap a strategy and are none.
     """
-    recommended = _child(root, "recommended_command")
-    if recommended is None or _child(root, "compatible_strategies") is not None:
+    recommended = child(root, "recommended_command")
+    if recommended is None or child(root, "compatible_strategies") is not None:
         return root
+    strategy, alternatives = (child(recommended, key) for key in ("strategy", "alternatives"))
     names = [
         node
-        for node in (_child(recommended, "strategy"), *_keys(_child(recommended, "alternatives")))
-        if node is not None and not str(node[3]).startswith("kv_store_")
+        for node in (*([strategy] if strategy else ()), *_keys(alternatives))
+        if not str(node[3]).startswith("kv_store_")
     ]
     kind, line, column, entries, raw = root
     strategies: Node = ("list", recommended[1], recommended[2], tuple(names), "")
@@ -27,13 +30,8 @@ def as_recipe(root: Node) -> Node:
     return (kind, line, column, (*entries, added), raw)
 
 
-def _child(node: Node, key: str) -> Node | None:
-    if node[0] != "map":
-        return None
-    return next((child for name, _, _, child in node[3] if name == key), None)
-
-
 def _keys(node: Node | None) -> list[Node]:
+    """The keys of a mapping; anything else stands for itself, and is no strategy."""
     if node is None or node[0] != "map":
-        return []
+        return [node] if node else []
     return [("text", line, column, key, "") for key, line, column, _ in node[3]]

@@ -1,186 +1,175 @@
-"""Names in a recipe that must exist: strategies, variants, features, modes, hardware."""
+"""Names in a recipe that must exist: strategies, variants, features, modes, hardware.
+
+They are looked up in the file's tree and not in the record made of it, so that what is
+wrong elsewhere in the file neither hides a name nor makes one unknown.
+"""
 
 from __future__ import annotations
 
 from .kinds import closest
+from .tree import child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterator
+    from typing import Any, TypeAlias
 
-    from ..model.recipe import Feature, Preset, Recipe
     from ..model.taxonomy import Taxonomy
     from .kinds import Reading
     from .tree import Node
 
+    # A name's kind, its node, its key path, and the key of the last mapping gone through.
+    Name: TypeAlias = tuple[str, Node, str, str]
 
-class _Names:
-    """The names that a recipe may use, and where its own stand."""
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        root: Node,
-        taxonomy: Taxonomy,
-        stores: Collection[str],
-        reading: Reading,
-    ) -> None:
-        profiles = taxonomy.hardware_profiles
-        self.root = root
-        self.reading = reading
-        self.hardware = profiles.keys()
-        self.layers = {
-            *profiles,
-            *(profile.generation for profile in profiles.values()),
-            *(profile.brand.lower() for profile in profiles.values()),
-            "default",
+# The recipe format, as far as names stand in it. A text says what is named there; beside plain
+# keys "@" stands for every key, "*" for every value and "[]" for every item.
+_BY_HARDWARE = {"@": "hardware"}
+_HARDWARES = {"[]": "hardware"}
+_STRATEGIES = {"[]": "strategy"}
+_VARIANTS = {"[]": "variant"}
+_FEATURES = {"[]": "feature"}
+_MODES = {"@": "feature", "*": "mode"}
+_TUNING = {
+    "tp": _BY_HARDWARE,
+    "select": {"features": _MODES, "kv_offload": "KV offload option"},
+}
+_POOL = {
+    "parallelism": _BY_HARDWARE,
+    "tp": _BY_HARDWARE,
+    "nodes": _BY_HARDWARE,
+    "gpus": _BY_HARDWARE,
+    "hardware_overrides": _BY_HARDWARE,
+}
+_FEATURE = {
+    "default_mode": "mode",
+    "modes": {
+        "*": {
+            "variants": _VARIANTS,
+            "hardware": _BY_HARDWARE,
+            "hardware_overrides": _BY_HARDWARE,
         }
-        self.strategies = taxonomy.strategies
-        self.variants = recipe.variants.keys()
-        self.features = recipe.features
-        self.offload = {*taxonomy.kv_offload, *stores, "off"}
+    },
+    "hardware": _BY_HARDWARE,
+    "hardware_overrides": _BY_HARDWARE,
+    "strategies": _STRATEGIES,
+    "excludes": _FEATURES,
+}
+_VARIANT = {
+    "precision_hardware": {"brand": "brand", "generation": "generation"},
+    "supported_hardware": _HARDWARES,
+    "tp": _BY_HARDWARE,
+    "default_modes": _MODES,
+    "hardware_overrides": _BY_HARDWARE,
+}
+_STRATEGY_OVERRIDE = {
+    "tp": _BY_HARDWARE,
+    "hardware_overrides": _BY_HARDWARE,
+    "prefill": _POOL,
+    "decode": _POOL,
+}
+_PRESET = {
+    "hardware": "hardware profile",
+    "strategy": "strategy",
+    "variants": _VARIANTS,
+    "points": {"*": _TUNING},
+    **_TUNING,
+}
+_WHEN = {
+    "hardware": _HARDWARES,
+    "strategy": _STRATEGIES,
+    "variant": _VARIANTS,
+    "role": {"[]": "role"},
+    "preset": {"[]": "preset"},
+    "feature": _FEATURES,
+}
+_RECIPE = {
+    "meta": {"hardware": {"@": "listed"}, "default_hardware": "hardware profile"},
+    "features": {"*": _FEATURE},
+    "opt_in_features": _FEATURES,
+    "hardware_opt_in_features": {"@": "hardware", "*": _FEATURES},
+    "variants": {"*": _VARIANT},
+    "compatible_strategies": _STRATEGIES,
+    "default_strategy": "strategy",
+    "strategy_hardware": {"@": "strategy", "*": _BY_HARDWARE},
+    "strategy_min_gpus": _BY_HARDWARE,
+    "hardware_overrides": _BY_HARDWARE,
+    "strategy_overrides": {"@": "strategy", "*": _STRATEGY_OVERRIDE},
+    "kv_offload_support": {"@": "KV offload option"},
+    "presets": {"*": _PRESET},
+    "notes": {"[]": {"when": _WHEN}},
+    "dependencies": {"[]": {"brand": "brand"}},
+}
+_ROLES = ("server", "head", "worker", "prefill", "decode", "instance")
 
-    def check(
-        self,
-        kind: str,
-        names: Iterable[str],
-        known: Collection[str],
-        path: tuple[str, ...],
-        *,
-        warning: bool = False,
-    ) -> None:
-        for name in names:
-            if name not in known:
-                node, shown = _locate(self.root, path, name)
-                hint = closest(name, known) or f"known: {', '.join(known)}"
-                message = f"unknown {kind} {name!r}"
-                self.reading.problem(node, shown, message, hint, warning)
 
-
-def check(
-    recipe: Recipe, root: Node, taxonomy: Taxonomy, stores: Collection[str], reading: Reading
-) -> None:
+def check(root: Node, taxonomy: Taxonomy, stores: Collection[str], reading: Reading) -> None:
     """Note every reference to something that neither the recipe nor its taxonomy has."""
-    names = _Names(recipe, root, taxonomy, stores, reading)
-    _check_hardware(recipe, names)
-    _check_strategies(recipe, names)
-    _check_variants(recipe, names)
-    names.check("feature", recipe.opt_in_features, recipe.features, ("opt_in_features",))
-    for hardware, features in recipe.hardware_opt_in_features.items():
-        path = ("hardware_opt_in_features", hardware)
-        names.check("feature", features, recipe.features, path)
-    names.check(
-        "KV offload option", recipe.kv_offload_support, names.offload, ("kv_offload_support",)
-    )
-    for feature in recipe.features.values():
-        _check_feature(feature, names)
-    for preset in recipe.presets.values():
-        _check_preset(preset, names)
+    known = _known(root, taxonomy, stores)
+    for kind, node, path, key in _names(root, _RECIPE, "", ""):
+        words = _modes(root, key) if kind == "mode" else known[kind]
+        if words is not None and node[3] not in words:
+            # A foreign recipe may list hardware that its taxonomy has no profile of.
+            listed = kind == "listed"
+            message = f"unknown {'hardware profile' if listed else kind} {node[3]!r}"
+            hint = closest(node[3], words) or f"known: {', '.join(words) or 'none'}"
+            reading.problem(node, path, message, hint, warning=listed and not reading.own)
 
 
-def _check_hardware(recipe: Recipe, names: _Names) -> None:
-    """A foreign recipe may list hardware that its taxonomy has no profile of: a warning."""
-    path = ("meta", "hardware")
-    foreign = not names.reading.own
-    names.check("hardware", recipe.meta.hardware, names.hardware, path, warning=foreign)
-    default = recipe.meta.default_hardware
-    names.check(
-        "hardware", [default] if default else [], names.hardware, ("meta", "default_hardware")
-    )
-    names.check("hardware", recipe.hardware_overrides, names.layers, ("hardware_overrides",))
-    names.check("hardware", recipe.strategy_min_gpus, names.layers, ("strategy_min_gpus",))
-    names.check(
-        "hardware", recipe.hardware_opt_in_features, names.layers, ("hardware_opt_in_features",)
-    )
+def _known(
+    root: Node, taxonomy: Taxonomy, stores: Collection[str]
+) -> dict[str, Collection[str] | None]:
+    """The words there are of each kind; None where that cannot be told."""
+    profiles = taxonomy.hardware_profiles
+    brands = dict.fromkeys(profile.brand for profile in profiles.values())
+    generations = dict.fromkeys(profile.generation for profile in profiles.values())
+    return {
+        "listed": profiles,
+        "hardware profile": profiles,
+        "hardware": dict.fromkeys((*profiles, *generations, *map(str.lower, brands), "default")),
+        "brand": brands,
+        "generation": generations,
+        "strategy": taxonomy.strategies,
+        "KV offload option": (*taxonomy.kv_offload, *stores, "off"),
+        "role": _ROLES,
+        "variant": _keys(root, "variants"),
+        "feature": _keys(root, "features"),
+        "preset": _keys(root, "presets"),
+    }
 
 
-def _check_strategies(recipe: Recipe, names: _Names) -> None:
-    known = names.strategies
-    names.check("strategy", recipe.compatible_strategies, known, ("compatible_strategies",))
-    if recipe.default_strategy:
-        names.check("strategy", [recipe.default_strategy], known, ("default_strategy",))
-    names.check("strategy", recipe.strategy_hardware, known, ("strategy_hardware",))
-    for strategy, support in recipe.strategy_hardware.items():
-        names.check("hardware", support, names.layers, ("strategy_hardware", strategy))
-    names.check("strategy", recipe.strategy_overrides, known, ("strategy_overrides",))
-    for strategy, override in recipe.strategy_overrides.items():
-        path = ("strategy_overrides", strategy, "hardware_overrides")
-        names.check("hardware", override.hardware_overrides, names.layers, path)
+def _keys(node: Node, block: str) -> Collection[str] | None:
+    """The keys of a block: none where it is left out; None where it is no mapping."""
+    found = child(node, block)
+    if found is None:
+        return () if node[0] == "map" else None
+    return tuple(entry[0] for entry in found[3]) if found[0] == "map" else None
 
 
-def _check_variants(recipe: Recipe, names: _Names) -> None:
-    for variant in recipe.variants.values():
-        path = ("variants", variant.id)
-        names.check(
-            "hardware",
-            variant.supported_hardware or (),
-            names.layers,
-            (*path, "supported_hardware"),
-        )
-        names.check(
-            "hardware", variant.hardware_overrides, names.layers, (*path, "hardware_overrides")
-        )
-        if variant.tp is not None:
-            names.check("hardware", variant.tp.by_key, names.layers, (*path, "tp"))
-        names.check("feature", variant.default_modes, recipe.features, (*path, "default_modes"))
-        for feature, mode in variant.default_modes.items():
-            if feature in recipe.features:
-                modes = recipe.features[feature].modes
-                names.check("mode", [mode], modes, (*path, "default_modes", feature))
+def _modes(root: Node, feature: str) -> Collection[str] | None:
+    """The modes of a feature; None where there is no such feature, which is a fault by itself."""
+    features = child(root, "features")
+    found = child(features, feature) if features is not None else None
+    return _keys(found, "modes") if found is not None else None
 
 
-def _check_feature(feature: Feature, names: _Names) -> None:
-    path = ("features", feature.id)
-    names.check("feature", feature.excludes, names.features, (*path, "excludes"))
-    names.check("strategy", feature.strategies or (), names.strategies, (*path, "strategies"))
-    names.check("hardware", feature.hardware, names.layers, (*path, "hardware"))
-    names.check("hardware", feature.hardware_overrides, names.layers, (*path, "hardware_overrides"))
-    if feature.default_mode:
-        names.check("mode", [feature.default_mode], feature.modes, (*path, "default_mode"))
-    for mode in feature.modes.values():
-        below = (*path, "modes", mode.id)
-        names.check("variant", mode.variants or (), names.variants, (*below, "variants"))
-        names.check("hardware", mode.hardware, names.layers, (*below, "hardware"))
-        names.check(
-            "hardware", mode.hardware_overrides, names.layers, (*below, "hardware_overrides")
-        )
-
-
-def _check_preset(preset: Preset, names: _Names) -> None:
-    path = ("presets", preset.id)
-    names.check("hardware", [preset.hardware], names.hardware, (*path, "hardware"))
-    names.check("strategy", [preset.strategy], names.strategies, (*path, "strategy"))
-    names.check("variant", preset.variants, names.variants, (*path, "variants"))
-    _check_selection(preset.select.features, preset.select.kv_offload, (*path, "select"), names)
-    for point in preset.points.values():
-        below = (*path, "points", point.id, "select")
-        _check_selection(point.select.features, point.select.kv_offload, below, names)
-
-
-def _check_selection(
-    features: Mapping[str, bool | str], kv_offload: str | None, path: tuple[str, ...], names: _Names
-) -> None:
-    names.check("feature", features, names.features, (*path, "features"))
-    for feature, mode in features.items():
-        if isinstance(mode, str) and feature in names.features:
-            modes = names.features[feature].modes
-            names.check("mode", [mode], modes, (*path, "features", feature))
-    if kv_offload:
-        names.check("KV offload option", [kv_offload], names.offload, (*path, "kv_offload"))
-
-
-def _locate(root: Node, path: tuple[str, ...], name: str) -> tuple[Node, str]:
-    """The node at a key path, or the key or list item in it that is ``name``."""
-    node = root
-    for part in path:
-        node = next((child for key, _, _, child in node[3] if key == part), node)
-    shown = ".".join(path)
-    if node[0] == "map":
-        for key, line, column, _ in node[3]:
-            if key == name:
-                return ("text", line, column, key, ""), f"{shown}.{name}"
-    if node[0] == "list":
-        for i, child in enumerate(node[3]):
-            if child[3] == name:
-                return child, f"{shown}[{i}]"
-    return node, shown
+def _names(node: Node, places: Any, path: str, last: str) -> Iterator[Name]:
+    """The names in a node, ``places`` telling where some stand."""
+    kind = node[0]
+    if isinstance(places, str):
+        if kind == "text":
+            yield places, node, path, last
+    elif kind == "list" and "[]" in places:
+        for i, item in enumerate(node[3]):
+            yield from _names(item, places["[]"], f"{path}[{i}]", last)
+    elif kind == "map":
+        of_keys, of_values = places.get("@"), places.get("*")
+        for key, line, column, value in node[3]:
+            if value[0] == "null":
+                continue
+            below = f"{path}.{key}" if path else key
+            if of_keys is not None:
+                yield of_keys, ("text", line, column, key, ""), below, last
+            if of_values is not None:
+                yield from _names(value, of_values, below, key)
+            elif of_keys is None and key in places:
+                yield from _names(value, places[key], below, last)

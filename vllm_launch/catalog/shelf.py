@@ -90,7 +90,8 @@ class Shelf:
 
     def _from_file(self, path: str) -> Found:
         """A recipe file; the recipes directory that it stands in lends the words, if it is one."""
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(path))))
+        models = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        root = os.path.realpath(os.path.dirname(models))
         library = next(
             (each for each in self.libraries if os.path.realpath(each.directory) == root),
             Library(root, own=False, fallback=self.bundled),
@@ -139,7 +140,7 @@ def _names(recipe_id: str) -> tuple[str, str]:
 def _mentions(path: str, wanted: str) -> bool:
     """Whether a file's text has a name in it: cheaper than reading it as a recipe."""
     try:
-        return wanted.encode() in read_bytes(path, path).lower()
+        return os.fsencode(wanted) in read_bytes(path, path).lower()
     except LaunchError:
         return False
 

@@ -19,6 +19,9 @@ MAX_BYTES = 1 << 20  # a recipe is some tens of kilobytes
 MAX_NODES = 100_000  # after aliases are expanded
 MAX_DEPTH = 64
 
+TOO_MANY = f"over {MAX_NODES} values, counting each use of an alias"
+TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+
 
 def plain(node: Node) -> Any:
     """The node's data without places: dict, list and scalars."""
@@ -28,6 +31,14 @@ def plain(node: Node) -> Any:
     if kind == "list":
         return [plain(child) for child in value]
     return raw if kind == "odd" else value
+
+
+def child(node: Node, key: str) -> Node | None:
+    """What stands under a key of a mapping; None for nothing, and for null, which is the same."""
+    if node[0] != "map":
+        return None
+    found = next((value for name, _, _, value in node[3] if name == key), None)
+    return None if found is None or found[0] == "null" else found
 
 
 class SyntaxFault(Exception):
@@ -47,13 +58,16 @@ def decode(data: bytes) -> str:
     Raises SyntaxFault.
     """
     if len(data) > MAX_BYTES:
-        raise SyntaxFault(1, 1, f"the file has {len(data)} bytes; at most {MAX_BYTES} are read")
+        raise SyntaxFault(1, 1, "the file is over 1 MiB, which no recipe needs")
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = error.start - before.rfind(b"\n")
-        raise SyntaxFault(
-            line, column, f"byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8"
-        ) from None
+        before = data[: error.start].decode()
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise SyntaxFault(*place(before, len(before)), message, "save the file as UTF-8") from None
+
+
+def place(text: str, at: int) -> tuple[int, int]:
+    """Line and column of a character, or of the end."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import yaml
 
-from .tree import MAX_DEPTH, MAX_NODES, SyntaxFault, decode
+from .characters import bad_key, refused, unreadable
+from .tree import MAX_BYTES, MAX_DEPTH, MAX_NODES, TOO_DEEP, TOO_MANY, SyntaxFault, decode, place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tree import Node
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_WORDS = {"true": True, "false": False}
+_YAML = "tag:yaml.org,2002:"
+_BOOLEANS = {"true": True, "false": False}
+_NULLS = ("", "~", "null", "Null", "NULL")
 _NAMES = {
     "null": "nothing",
     "bool": "a boolean",
@@ -34,27 +37,42 @@ def parse(data: bytes, faults: list[SyntaxFault]) -> Node:
     nesting or aliases without end.
     """
     text = decode(data)
+    bad = unreadable(text)
+    if bad is not None:
+        at, message = bad
+        raise SyntaxFault(*place(text, at), message)
     try:
         root = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        message = " ".join(part for part in (error.context, error.problem) if part)
-        raise SyntaxFault(line, column, f"not valid YAML: {message}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise SyntaxFault(
-            line, 1, f"character U+{ord(text[error.position]):04X} is not allowed in YAML"
-        ) from None
+        raise _not_yaml(error, text) from None
     except RecursionError:
-        raise SyntaxFault(1, 1, f"nested more than {MAX_DEPTH} levels deep") from None
+        raise SyntaxFault(1, 1, TOO_DEEP) from None
     if root is None:
         raise SyntaxFault(1, 1, "the file is empty")
     return _Converter(faults).convert(root, "", 0)
 
 
+def _not_yaml(error: yaml.MarkedYAMLError, text: str) -> SyntaxFault:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    if error.problem == "exceeded maximum nesting depth":
+        return SyntaxFault(line, column, TOO_DEEP)
+    message = " ".join(part for part in (error.context, error.problem) if part)
+    tab = mark is not None and text[mark.index : mark.index + 1] == "\t"
+    hint = "indent with spaces, not tabs" if tab else ""
+    return SyntaxFault(line, column, f"not valid YAML: {message}", hint)
+
+
 def _is_plain_integer(raw: str) -> bool:
     return len(raw) < 20 and raw.lstrip("+-").isdecimal() and str(int(raw)) == raw
+
+
+def _is_plain_float(raw: str) -> bool:
+    """Whether a number is written in digits, and is one that can be counted with."""
+    try:
+        return "_" not in raw and raw.isascii() and abs(float(raw)) < float("inf")
+    except ValueError:
+        return False
 
 
 class _Converter:
@@ -62,24 +80,32 @@ class _Converter:
 
     def __init__(self, faults: list[SyntaxFault]) -> None:
         self.count = 0
+        self.characters = 0
         self.faults = faults
 
     def convert(self, node: yaml.Node, path: str, depth: int) -> Node:
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
         self.count += 1
         if self.count > MAX_NODES:
-            raise SyntaxFault(line, column, f"aliases expand to over {MAX_NODES} values", path=path)
+            raise SyntaxFault(line, column, TOO_MANY, path=path)
         if depth > MAX_DEPTH:
-            raise SyntaxFault(line, column, f"nested more than {MAX_DEPTH} levels deep", path=path)
+            raise SyntaxFault(line, column, TOO_DEEP, path=path)
         if isinstance(node, yaml.MappingNode):
+            self.check_tag(node, "map", path)
             return ("map", line, column, self.entries(node, path, depth), "")
         if isinstance(node, yaml.SequenceNode):
+            self.check_tag(node, "seq", path)
             children = tuple(
                 self.convert(child, f"{path}[{i}]", depth + 1) for i, child in enumerate(node.value)
             )
             return ("list", line, column, children, "")
         assert isinstance(node, yaml.ScalarNode)
         return self.scalar(node, path)
+
+    def check_tag(self, node: yaml.Node, expected: str, path: str) -> None:
+        if node.tag != _YAML + expected:
+            shown = node.tag.replace(_YAML, "!!", 1)
+            self.fault(node, path, f"the tag {shown!r} is not part of the format", "remove it")
 
     def entries(
         self, node: yaml.MappingNode, path: str, depth: int
@@ -109,34 +135,46 @@ class _Converter:
             return None
         kind, _, _, value, raw = self.scalar(node, path)
         if kind in ("text", "int"):
-            return raw or str(value)
+            key = raw or str(value)
+            message = bad_key(key)
+            if message:
+                self.fault(node, path, message)
+            return None if message or refused(key) else key
         if raw == "<<":
             message = "merge keys (<<) are not part of the format"
             self.fault(node, path, message, "write the keys out")
-            return None
-        read_as = value if kind == "odd" else _NAMES[kind]
-        self.fault(node, path, f"YAML reads the key {raw} as {read_as}", f'write "{raw}"')
+        elif not raw:
+            self.fault(node, path, "a key must be text, not nothing")
+        else:
+            read_as = value if kind == "odd" else _NAMES[kind]
+            self.fault(node, path, f"YAML reads the key {raw} as {read_as}", f'write "{raw}"')
         return None
 
     def scalar(self, node: yaml.ScalarNode, path: str) -> Node:
         """One scalar, by the tag that YAML resolves it to."""
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
-        tag, raw = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
-        if tag == "str":
-            return ("text", line, column, raw, "")
-        if tag == "null":
+        tag, raw = node.tag.removeprefix(_YAML), node.value
+        self.characters += len(raw)
+        if self.characters > MAX_BYTES:
+            message = f"aliases expand to over {MAX_BYTES} characters"
+            raise SyntaxFault(line, column, message, path=path)
+        if tag == "null" and raw in _NULLS:
             return ("null", line, column, None, raw)
         if tag == "timestamp":
             return ("date", line, column, raw, raw)
-        if tag == "bool" and raw.lower() in _WORDS:
-            return ("bool", line, column, _WORDS[raw.lower()], raw)
+        if tag == "bool" and raw.lower() in _BOOLEANS:
+            return ("bool", line, column, _BOOLEANS[raw.lower()], raw)
         if tag == "int" and _is_plain_integer(raw):
             return ("int", line, column, int(raw), raw)
-        if tag == "float" and not (":" in raw or "_" in raw or raw.lstrip("+-.").isalpha()):
+        if tag == "float" and _is_plain_float(raw):
             return ("float", line, column, float(raw), raw)
-        if tag not in _ODD:
-            self.fault(node, path, f"the tag {node.tag} is not part of the format", "remove it")
-        return ("odd", line, column, _ODD.get(tag, "something else"), raw)
+        if tag in _ODD:
+            return ("odd", line, column, _ODD[tag], raw)
+        self.check_tag(node, "str", path)
+        message = refused(raw)
+        if message:
+            self.fault(node, path, message, "remove it")
+        return ("text", line, column, raw, "")
 
     def fault(self, node: yaml.Node, path: str, message: str, hint: str = "") -> None:
         mark = node.start_mark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..errors import UsageError
 from ..settings import settle
 
 TYPE_CHECKING = False
@@ -13,14 +14,22 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation) -> int:
     """Run one command and return the exit status. Raises LaunchError."""
-    settings = settle(invocation.command.options, invocation.given, os.environ)
-    module = invocation.command.module
+    command = invocation.command
+    if invocation.passed and not command.passes_on:
+        raise UsageError(
+            f"{command.name} starts no server that could be handed {' '.join(invocation.passed)!r}",
+            hint="leave out -- and what follows it",
+        )
+    settings = settle(command.options, invocation.given, os.environ)
+    module = command.module
     if module == "serve":
         from .serve import run as run_command
     elif module == "explain":
         from .explain import run as run_command
     elif module == "resolve":
         from .resolve import run as run_command
+    elif module == "fit":
+        from .fit import run as run_command
     elif module == "detect":
         from .detect import run as run_command
     else:

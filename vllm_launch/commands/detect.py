@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from ..catalog.shelf import Shelf
 from ..host.facts import read_host
 from ..resolve.match import match_profile
+from ..streams import answer, remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,14 +22,14 @@ def run(invocation: Invocation, settings: Settings) -> int:
         from ..host.facts_file import save
 
         save(facts, settings["save"])
-        sys.stderr.write(f"wrote {settings['save']}\n")
+        remark(f"wrote {settings['save']}\n")
     if settings["output"] == "json":
         from ..render.detection import detection_record
         from ..render.envelope import envelope
 
-        sys.stdout.write(envelope("host", detection_record(facts, match)))
+        answer(envelope("host", detection_record(facts, match)))
     else:
         from ..render.detection import detection
 
-        sys.stdout.write(detection(facts, match))
+        answer(detection(facts, match))
     return 0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from ..streams import answer
 from .plan import make
 
 TYPE_CHECKING = False
@@ -18,9 +17,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["output"] == "json":
         from ..render.envelope import deployment_envelope
 
-        sys.stdout.write(deployment_envelope(plan.deployment, plan.processes, None))
+        answer(deployment_envelope(plan.deployment, plan.processes, None, settings))
     else:
         from ..render.explanation import explanation
+        from ..render.summary import settings_text
 
-        sys.stdout.write(explanation(plan.deployment, plan.processes, settings.source))
+        answer(explanation(plan.deployment, plan.processes, settings.source))
+        answer(settings_text(settings))
     return 0

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
 from ..errors import NothingFits, UsageError
 from ..resolve.match import match_profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..model.choice import Request
     from ..model.host import Gpu, HostFacts
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
+
+# What a server of either brand obeys.
+_MASKS = {"NVIDIA": "CUDA_VISIBLE_DEVICES", "AMD": "HIP_VISIBLE_DEVICES"}
+_NOTHING = ("", "-1", "NoDevFiles")
 
 
 def on_host(request: Request, settings: Settings, taxonomy: Taxonomy) -> tuple[Request, HostFacts]:
@@ -19,9 +27,13 @@ def on_host(request: Request, settings: Settings, taxonomy: Taxonomy) -> tuple[R
     Raises NothingFits where there are none, or none that a profile is known for.
     """
     facts = read_facts(settings)
-    gpus, chosen = _chosen(facts.gpus, settings["gpus"], settings.source("gpus"))
-    if not gpus:
+    if not facts.gpus:
         raise _no_gpu(facts, settings)
+    if settings["gpus"] is not None:
+        gpus = _named(facts.gpus, settings["gpus"], settings.source("gpus"))
+    else:
+        gpus = facts.gpus if settings["host_facts"] else _visible(facts.gpus, os.environ)
+    chosen = gpus != facts.gpus or settings["gpus"] is not None
     match = match_profile(gpus, taxonomy.hardware_profiles)
     if match.profile_id is None:
         raise NothingFits(
@@ -49,12 +61,33 @@ def read_facts(settings: Settings) -> HostFacts:
     return read_host()
 
 
-def _chosen(gpus: tuple[Gpu, ...], asked: str | None, option: str) -> tuple[tuple[Gpu, ...], bool]:
-    """The GPUs asked for, by index or by UUID or a prefix of it. Raises UsageError."""
-    if not asked:
-        return gpus, False
-    picked = []
-    for word in asked.split(","):
+def _visible(gpus: tuple[Gpu, ...], environ: Mapping[str, str]) -> tuple[Gpu, ...]:
+    """The GPUs that the environment lets a server see.
+
+    Raises NothingFits where that is none, UsageError for a mask that names what is not there.
+    """
+    seen: tuple[Gpu, ...] = ()
+    hidden = []
+    for vendor, variable in _MASKS.items():
+        own = tuple(gpu for gpu in gpus if gpu.vendor == vendor)
+        mask = environ.get(variable)
+        if own and mask is not None:
+            own = () if mask.strip() in _NOTHING else _named(own, mask, variable)
+            hidden += [] if own else [f"{variable}={mask}"]
+        seen += own
+    if not seen:
+        raise NothingFits(
+            f"every GPU of this host is hidden by {' and '.join(hidden)}",
+            hint="unset it, or give --gpus 0,1,…",
+        )
+    return seen
+
+
+def _named(gpus: tuple[Gpu, ...], names: str, source: str) -> tuple[Gpu, ...]:
+    """The GPUs named by index, or by UUID or a prefix of it. Raises UsageError."""
+    picked: list[Gpu] = []
+    for name in names.split(","):
+        word = name.strip()
         found = [
             gpu
             for gpu in gpus
@@ -62,15 +95,15 @@ def _chosen(gpus: tuple[Gpu, ...], asked: str | None, option: str) -> tuple[tupl
             or (word.startswith("GPU-") and (gpu.uuid or "").startswith(word))
         ]
         if len(found) != 1:
-            there = ", ".join(str(gpu.index) for gpu in gpus) or "none"
+            there = ", ".join(str(gpu.index) for gpu in gpus)
             raise UsageError(
-                f"{option}: {word!r} names {len(found) or 'no'} GPU{'s' * (len(found) > 1)}",
+                f"{source}: {word!r} names {len(found) or 'no'} GPU{'s' * (len(found) > 1)}",
                 hint=f"GPUs here: {there}; or a UUID such as GPU-1a2b…",
             )
         if found[0] in picked:
-            raise UsageError(f"{option}: GPU {word} is named twice")
+            raise UsageError(f"{source}: GPU {word} is named twice")
         picked += found
-    return tuple(picked), True
+    return tuple(picked)
 
 
 def _no_gpu(facts: HostFacts, settings: Settings) -> NothingFits:

@@ -9,12 +9,14 @@ from ..errors import NothingFits, UsageError
 from ..model.choice import Pool, Pools, Request
 from ..model.record import Record
 from ..model.source import Source, paired
-from ..resolve.endpoints import expand_home, fill
+from ..resolve.endpoints import expand_home, fill, fill_text, placeholders
 from ..resolve.resolver import Resolver
 from .secrets import refuse_secret_arguments, variables_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from ..catalog.shelf import Found
     from ..commandline import Invocation
     from ..model.deployment import Deployment, ProcessPlan
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from ..model.source import Arguments
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
+
+
+_LARGEST_PORT = 65535
 
 
 class Plan(Record):
@@ -41,13 +46,14 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
     env, by_name = variables_from(settings.listed("env"), settings.source("env"))
     refuse_secret_arguments(invocation.passed)
+    on, off = _features(settings)
     request = Request(
         variant=settings["variant"] or found.variant,
         strategy=settings["strategy"],
         nodes=settings["nodes"],
         tp=settings["tp"],
-        add_features=tuple(_feature(text) for text in settings.listed("feature")),
-        drop_features=settings.listed("no_feature"),
+        add_features=on,
+        drop_features=off,
         kv_offload=settings["kv_offload"],
         instances=settings["instances"],
         pools=_pools(settings),
@@ -58,9 +64,12 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         env=env,
         model_path=found.model_path,
     )
-    request, facts = _for_hardware(request, settings, library.taxonomy)
+    request, facts = for_hardware(request, settings, library.taxonomy)
     resolved = resolver.resolve(resolver.choose(request))
-    deployment = expand_home(fill(resolved, _endpoints(settings)), os.path.expanduser("~"))
+    endpoints = _endpoints(settings)
+    idle = tuple(_without_effect(settings, resolved, endpoints))
+    resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
+    deployment = expand_home(fill(resolved, endpoints), os.path.expanduser("~"))
     return Plan(
         found=found,
         deployment=deployment,
@@ -70,18 +79,32 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     )
 
 
-def _for_hardware(
+def for_hardware(
     request: Request, settings: Settings, taxonomy: Taxonomy
 ) -> tuple[Request, HostFacts | None]:
     """Plan for the named profile or the preset's; else for the GPUs that are there."""
     named = settings["hardware"]
-    if named not in (None, "auto"):
+    if named not in (None, "auto") and not _facts_instead(settings):
         return request.replace(hardware=named, devices=_devices(settings)), None
     if request.preset is not None and named is None and settings["host_facts"] is None:
         return request.replace(devices=_devices(settings)), None
     from .here import on_host
 
     return on_host(request, settings, taxonomy)
+
+
+def _facts_instead(settings: Settings) -> bool:
+    """Whether --host-facts was set nearer to the command line than --hardware."""
+    if settings["host_facts"] is None:
+        return False
+    if settings.outranks("host_facts", "hardware"):
+        return True
+    if settings.outranks("hardware", "host_facts"):
+        return False
+    raise UsageError(
+        f"{settings.source('hardware')} and {settings.source('host_facts')} each name a machine",
+        hint="leave one out",
+    )
 
 
 def _devices(settings: Settings) -> tuple[str, ...] | None:
@@ -113,6 +136,28 @@ def _selected(deployment: Deployment, settings: Settings) -> tuple[ProcessPlan, 
             f"the deployment has no process {asked}", hint=f"it has: {there}; see --nodes"
         )
     return processes
+
+
+def _features(settings: Settings) -> tuple[tuple[tuple[str, str | None], ...], tuple[str, ...]]:
+    """The features to turn on, with their modes, and those to turn off.
+
+    Of one that is in both, what was set nearer to the command line holds. Raises UsageError where
+    neither was.
+    """
+    on = [_feature(text) for text in settings.listed("feature")]
+    off = list(settings.listed("no_feature"))
+    for name in {name for name, _ in on}.intersection(off):
+        if settings.outranks("no_feature", "feature"):
+            on = [feature for feature in on if feature[0] != name]
+        elif settings.outranks("feature", "no_feature"):
+            off.remove(name)
+        else:
+            raise UsageError(
+                f"{settings.source('feature')} turns {name} on, and "
+                f"{settings.source('no_feature')} turns it off",
+                hint="leave one out",
+            )
+    return tuple(on), tuple(off)
 
 
 def _feature(text: str) -> tuple[str, str | None]:
@@ -150,8 +195,13 @@ def _pool(settings: Settings, role: str) -> Pool:
 
 
 def _operator_arguments(invocation: Invocation, settings: Settings) -> Arguments:
-    """--port and --host, then what stands behind "--"."""
+    """--port and --host, then what stands behind "--". Raises UsageError for what is no port."""
     own = []
+    if (settings["port"] or 0) > _LARGEST_PORT:
+        raise UsageError(
+            f"{settings.source('port')}: found '{settings['port']}'; "
+            f"expected a port, {_LARGEST_PORT} at most"
+        )
     for name in ("port", "host"):
         value = settings[name]
         if value is not None and not (name == "host" and _in_container(settings)):
@@ -179,6 +229,21 @@ def _endpoints(settings: Settings) -> dict[str, str]:
     return values
 
 
+def _without_effect(
+    settings: Settings, deployment: Deployment, endpoints: Collection[str]
+) -> Iterator[str]:
+    """What was asked for and changes nothing: it is not dropped in silence."""
+    for name in ("name", "hardened"):
+        if settings[name] and not _in_container(settings):
+            yield f"{settings.source(name)} is for containers, and this server is native"
+    there = {name for plan in deployment.processes for name in placeholders(plan)}
+    router = deployment.router or ""
+    for name in endpoints:
+        if name not in there and fill_text(router, {name: ""}) == router:
+            has = ", ".join(f"${name}" for name in sorted(there)) or "none"
+            yield f"{settings.source('endpoint')} {name} fills nothing; placeholders here: {has}"
+
+
 def hub_cache() -> tuple[str, str]:
     """The hub cache on this machine, and where the image looks for it.
 
@@ -187,11 +252,22 @@ def hub_cache() -> tuple[str, str]:
     named = os.environ.get("HF_HUB_CACHE")
     inside = "/root/.cache/huggingface"
     if named:
-        return os.path.abspath(os.path.expanduser(named)), f"{inside}/hub"
+        return _absolute(named), f"{inside}/hub"
     home = os.environ.get("HF_HOME") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
     )
-    path = os.path.expanduser(home)
+    return _absolute(home), inside
+
+
+def _absolute(path: str) -> str:
+    """A hub cache's whole path. Raises NothingFits where that is not known."""
+    path = os.path.expanduser(path)
     if path.startswith("~"):
         raise NothingFits("the hub cache is under ~, and HOME is not set", hint="set HF_HOME")
-    return os.path.abspath(path), inside
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        raise NothingFits(
+            f"the hub cache is at {path}, under a working directory that is gone",
+            hint="cd to one that is there, or set HF_HOME to a whole path",
+        ) from None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from ..catalog.shelf import Shelf
 from ..errors import LaunchError
+from ..streams import answer, remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,15 +31,15 @@ def _list(shelf: Shelf, as_json: bool) -> None:
         try:
             recipes.append(library.recipe(recipe_id))
         except LaunchError as error:
-            sys.stderr.write(f"warning: {error.message}\n")
+            remark(f"warning: {error.message}\n")
     from ..render.recipes import list_record, list_text
 
     if as_json:
         from ..render.envelope import envelope
 
-        sys.stdout.write(envelope("recipes", list_record(recipes)))
+        answer(envelope("recipes", list_record(recipes)))
     else:
-        sys.stdout.write(list_text(recipes))
+        answer(list_text(recipes))
 
 
 def _show(recipe: Recipe, as_json: bool) -> None:
@@ -49,6 +48,6 @@ def _show(recipe: Recipe, as_json: bool) -> None:
     if as_json:
         from ..render.envelope import envelope
 
-        sys.stdout.write(envelope("recipe", show_record(recipe)))
+        answer(envelope("recipe", show_record(recipe)))
     else:
-        sys.stdout.write(show_text(recipe))
+        answer(show_text(recipe))

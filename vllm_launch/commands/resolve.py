@@ -8,6 +8,7 @@ import sys
 from ..catalog.shelf import Shelf
 from ..errors import LaunchError, UsageError
 from ..resolve.resolver import Resolver
+from ..streams import answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def run(invocation: Invocation, settings: Settings) -> int:
     gc.enable()
     resolvers = Resolvers(Shelf(settings.listed("recipes_dir")))
     if source == "-":
+        if sys.stdin is None:
+            raise UsageError("--batch -: the standard input is closed")
         _answer(sys.stdin, resolvers)
         return 0
     try:
@@ -62,5 +65,5 @@ def run(invocation: Invocation, settings: Settings) -> int:
 def _answer(lines: Iterable[str], resolvers: Resolvers) -> None:
     from ..batch import answers
 
-    for answer in answers(lines, resolvers):
-        sys.stdout.write(answer + "\n")
+    for line in answers(lines, resolvers):
+        answer(line + "\n")

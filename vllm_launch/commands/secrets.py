@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 HANDED_ON = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "VLLM_API_KEY")
 _SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL")
 _NO_SECRETS = ("TOKENIZERS_PARALLELISM",)
+# Flags of the server that take a secret, and the variables that it reads instead. --hf-token
+# alone, without a value, is none: it names the token that is saved in the home directory.
+_SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 
 
 def is_secret(name: str) -> bool:
@@ -44,6 +47,8 @@ def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[
                     f"{option}: the value of {name} would stand in the command for all to read",
                     hint=f"export {name} before, and give {option} {name} without a value",
                 )
+            if name not in os.environ:
+                raise UsageError(f"{option}: {name} is not set", hint=f"export {name} before")
             names.append(name)
         elif equals:
             values.append((name, value, Source(layer="operator", detail=option)))
@@ -55,10 +60,13 @@ def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[
 
 
 def refuse_secret_arguments(passed: Sequence[str]) -> None:
-    """Raise UsageError for an API key behind "--": every user of the machine could read it."""
-    for token in passed:
-        if token.partition("=")[0] in ("--api-key", "--api_key"):
+    """Raise UsageError for a secret behind "--": every user of the machine could read it."""
+    for token, follower in zip(passed, (*passed[1:], ""), strict=False):
+        flag, equals, _ = token.partition("=")
+        flag = flag.replace("_", "-")
+        has_value = equals or (follower and not follower.startswith("-"))
+        if flag in _SECRET_FLAGS and (has_value or flag == "--api-key"):
             raise UsageError(
-                "--api-key puts a secret on the command line, where every user can read it",
-                hint="export VLLM_API_KEY=… instead: the server reads it",
+                f"{flag} puts a secret on the command line, where every user can read it",
+                hint=f"export {_SECRET_FLAGS[flag]}=… instead: the server reads it",
             )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..errors import UsageError
 from ..render.shell import command, exports
 from ..resolve.container import ContainerSetup, container_argv
 from ..resolve.endpoints import placeholders
+from ..streams import answer, remark
 from .plan import hub_cache, make
 
 TYPE_CHECKING = False
@@ -52,7 +52,14 @@ def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
             hint="write NAME:TAG or NAME@sha256:…",
         )
     cache, inside = hub_cache()
+    for path in (cache, plan.found.model_path or ""):
+        if ":" in path:
+            raise UsageError(
+                f"{engine} cannot mount {path}: there is a colon in it",
+                hint="make a link to it under another name",
+            )
     facts = plan.facts
+    host = settings["host"]
     return ContainerSetup(
         engine=engine,
         hub_cache=cache,
@@ -63,7 +70,7 @@ def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
         hardened=bool(settings["hardened"]),
         masked=plan.deployment.choice.devices is not None,
         name=settings["name"],
-        publish=f"{settings['host']}:" if settings["host"] else "",
+        publish=f"[{host}]:" if ":" in (host or "") else f"{host}:" if host else "",
         model_path=plan.found.model_path,
     )
 
@@ -91,6 +98,7 @@ def _become(plan: Plan, setup: ContainerSetup | None) -> NoReturn:
     argv, variables = command_of(plan, process, setup)
     from ..launch import become
 
+    _tell(plan)
     own = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")}
     become(argv, {**own, **variables})
 
@@ -110,10 +118,10 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
     if form == "json":
         from ..render.envelope import deployment_envelope
 
-        sys.stdout.write(deployment_envelope(plan.deployment, plan.processes, setup))
+        answer(deployment_envelope(plan.deployment, plan.processes, setup, settings))
     else:
         writers = {"shell": _shell, "argv": _argv, "env": _env}
-        sys.stdout.write(writers[form](plan, setup))
+        answer(writers[form](plan, setup))
     _tell(plan)
 
 
@@ -133,13 +141,14 @@ def _argv(plan: Plan, setup: ContainerSetup | None) -> str:
     import json
 
     words = (command_of(plan, process, setup)[0] for process in plan.processes)
-    return "".join(json.dumps(argv, ensure_ascii=False) + "\n" for argv in words)
+    return "".join(json.dumps(argv) + "\n" for argv in words)
 
 
 def _env(plan: Plan, _: ContainerSetup | None) -> str:
     """NAME=VALUE lines, as env files have them. Raises UsageError for a value of several lines."""
     lines = []
     for process in plan.processes:
+        lines += [f"# {process.role} {process.rank}\n"] if len(plan.processes) > 1 else []
         for name, value in process.env.items():
             if "\n" in value:
                 raise UsageError(
@@ -147,11 +156,11 @@ def _env(plan: Plan, _: ContainerSetup | None) -> str:
                     hint="use --output json",
                 )
             lines.append(f"{name}={value}\n")
-    return "".join(dict.fromkeys(lines))
+    return "".join(lines)
 
 
 def _tell(plan: Plan) -> None:
     """What was chosen and what to know, on the standard error."""
     from ..render.summary import summary
 
-    sys.stderr.write(summary(plan.deployment))
+    remark(summary(plan.deployment))

@@ -44,9 +44,12 @@ class ProcessPlan(Record):
 
     def value(self, flag: str) -> str | None:
         """The value of a flag, or None where it is absent or has none."""
+        prefix = f"{flag}="
         for name, tokens, _ in self.arguments:
-            if name == flag and len(tokens) > 1:
-                return tokens[1]
+            if name == flag:
+                return tokens[1] if len(tokens) > 1 else None
+            if name.startswith(prefix):
+                return name[len(prefix) :]
         return None
 
     def beaten(self, argument: Argument) -> Arguments:

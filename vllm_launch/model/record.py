@@ -30,7 +30,7 @@ class _RecordType(type):
         namespace["__slots__"] = own
         cls = super().__new__(mcls, name, bases, namespace)
         parent = bases[0] if bases else None
-        cls._fields = (*getattr(parent, "_fields", ()), *own)
+        cls._fields = tuple(dict.fromkeys((*getattr(parent, "_fields", ()), *own)))
         cls._defaults = {**getattr(parent, "_defaults", {}), **defaults}
         cls._setters = tuple((field, getattr(cls, field).__set__) for field in cls._fields)
         return cls
@@ -48,10 +48,9 @@ class Record(metaclass=_RecordType):
             for field, set_field in cls._setters:
                 set_field(self, values[field])
         except KeyError:
-            raise TypeError(f"{cls.__name__} needs {field!r}") from None
+            raise _misfit(cls, values) from None
         if len(values) != len(cls._setters):
-            unknown = ", ".join(values.keys() - set(cls._fields))
-            raise TypeError(f"{cls.__name__} has no field {unknown}")
+            raise _misfit(cls, values)
 
     def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: cannot set {field!r}")
@@ -74,3 +73,12 @@ class Record(metaclass=_RecordType):
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return type(self)(**{**{f: getattr(self, f) for f in type(self)._fields}, **changes})
+
+
+def _misfit(cls: type[Record], values: dict[str, Any]) -> TypeError:
+    """What is wrong with a record's arguments: a field that it has not, or one left out."""
+    unknown = [name for name in values if name not in cls._fields]
+    if unknown:
+        return TypeError(f"{cls.__name__} has no field {', '.join(unknown)}")
+    missing = next(field for field in cls._fields if field not in values)
+    return TypeError(f"{cls.__name__} needs {missing!r}")

@@ -9,7 +9,7 @@ from .records import deployment_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from ..model.deployment import Deployment, ProcessPlan
@@ -22,17 +22,23 @@ FORMAT = 1
 def envelope(kind: str, body: Any) -> str:
     """A JSON document: what it is, its format's version, and the body."""
     document = {"kind": kind, "format": FORMAT, "vllm_launch": __version__, kind: body}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(document, indent=2) + "\n"  # ASCII: words may be of no encoding
 
 
 def deployment_envelope(
-    deployment: Deployment, processes: Sequence[ProcessPlan], setup: ContainerSetup | None
+    deployment: Deployment,
+    processes: Sequence[ProcessPlan],
+    setup: ContainerSetup | None,
+    settings: Iterable[tuple[str, Any, str]],
 ) -> str:
-    """A deployment with its choice, reasons and provenance."""
+    """A deployment with its choice, reasons and provenance, and what set each option."""
     shown = deployment.replace(processes=tuple(processes))
     body = deployment_record(shown, setup) if setup is not None else deployment_record(shown)
     body["recipe"] = deployment.recipe.id
     body["reasons"] = reasons_record(deployment)
+    body["settings"] = [
+        {"option": name, "value": value, "source": source} for name, value, source in settings
+    ]
     for record, plan in zip(body["processes"], processes, strict=True):
         record["provenance"] = provenance_record(plan)
     return envelope("deployment", body)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
+    from ..model.choice import Choice
     from ..model.deployment import Deployment
     from ..model.recipe import Note, Recipe
 
@@ -26,6 +28,7 @@ def summary(deployment: Deployment) -> str:
     on = [name if mode is None else f"{name}={mode}" for name, mode in choice.features]
     parts.append("features " + (", ".join(on) or "none"))
     lines = [f"# {recipe.id}: {' · '.join(parts)}"]
+    lines += [f"# {text}" for text in _surprises(choice)]
     lines += [f"# note: {text}" for text in (*_needs(recipe, deployment), *deployment.notes)]
     titles = [note.title for note in notes_that_apply(deployment)]
     if titles:
@@ -34,6 +37,15 @@ def summary(deployment: Deployment) -> str:
         lines.append("# router: " + deployment.router.replace(" \\\n    ", " "))
     lines += [f"# beside it, {c.label}: see --output json" for c in deployment.companions]
     return "\n".join(lines) + "\n"
+
+
+def _surprises(choice: Choice) -> Iterator[str]:
+    """What was found on the host, and why a variant other than the usual one was taken."""
+    for subject, picked, why in choice.reasons:
+        found = subject == "hardware" and choice.request.profile is not None
+        other = subject == "variant" and choice.request.variant is None and picked != "default"
+        if found or other:
+            yield f"{subject} {picked}: {why}"
 
 
 def _needs(recipe: Recipe, deployment: Deployment) -> Iterator[str]:
@@ -64,3 +76,12 @@ def notes_that_apply(deployment: Deployment) -> list[Note]:
             for subject, names in have.items()
         )
     ]
+
+
+def settings_text(settings: Iterable[tuple[str, Any, str]]) -> str:
+    """Each option that was set, and the option, variable or line that set it."""
+    lines = []
+    for name, value, source in settings:
+        shown = ", ".join(value) if isinstance(value, tuple) else value
+        lines.append(f"  {name.replace('_', '-')} {shown}: {source}\n")
+    return "\nSettings\n" + "".join(lines) if lines else ""

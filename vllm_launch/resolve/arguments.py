@@ -35,16 +35,26 @@ def merge_json(
     A value that changed is written compact, keys in order.
     Raises ValueError where the flag's present value is no JSON mapping.
     """
-    import json
-
     for i, (name, tokens, _) in enumerate(arguments):
-        if name == flag:
-            present = json.loads(tokens[1]) if len(tokens) == 2 else None
-            if not isinstance(present, dict):
-                raise ValueError(f"{flag} holds {' '.join(tokens[1:])!r}, which is no JSON mapping")
+        bare, equals, joined = name.partition("=")
+        if bare == flag:
+            present = _mapping(flag, (joined, *tokens[1:]) if equals else tokens[1:])
             written = _compact(deep_merge(present, values))
             return (*arguments[:i], (flag, (flag, written), source), *arguments[i + 1 :])
     return (*arguments, (flag, (flag, _compact(deep_merge({}, values))), source))
+
+
+def _mapping(flag: str, words: tuple[str, ...]) -> dict[str, Any]:
+    """A flag's value as the JSON mapping that it must be."""
+    import json
+
+    try:
+        present = json.loads(words[0]) if len(words) == 1 else None
+    except (ValueError, RecursionError):
+        present = None
+    if not isinstance(present, dict):
+        raise ValueError(f"{flag} holds {' '.join(words)!r}, which is no JSON mapping")
+    return present
 
 
 def deep_merge(present: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:

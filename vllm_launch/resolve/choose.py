@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..model.choice import Reason, Request
-    from ..model.recipe import Recipe, Tuning, Variant
+    from ..model.recipe import Preset, Recipe, Tuning, Variant
     from ..model.strategy import Strategy
     from ..model.taxonomy import HardwareProfile, Taxonomy
     from .features import Features
@@ -138,27 +138,21 @@ class _Choosing:
         self.recipe = chooser.recipe
         self.request = request
         self.reasons: list[Reason] = []
+        self.preset: Preset | None = None
         self.blocks: tuple[Tuning, ...] = ()
         self.notes: list[str] = []
 
     def choice(self) -> Choice:
         request = self.request
-        preset = None
-        if request.preset is not None:
-            preset, point = find(self.recipe, request.preset, request.point)
-            self.blocks = tunings(preset, point)
-            self._check_preset(preset.hardware, preset.strategy, preset.variants)
-        elif request.point is not None:
-            raise UsageError(
-                f"the point {request.point!r} belongs to no preset", hint="give --preset NAME:POINT"
-            )
+        preset = self._preset()
         variant = self._named_variant(preset.variants if preset else ())
         hardware = self._hardware(variant, preset.hardware if preset else None)
         if variant is None:
             variant = self._variant(hardware)
         nodes = self._nodes(variant, hardware)
-        name = self._strategy(hardware, nodes, preset.strategy if preset else None)
-        nodes = self._settled_nodes(self.chooser.strategy(name), nodes)
+        name = self._strategy(hardware, nodes)
+        self._check_pools(self.chooser.strategy(name))
+        nodes = self._settled_nodes(self.chooser.strategy(name), nodes, hardware)
         features, notes = self.chooser.features(request, variant, hardware, name)
         return Choice(
             hardware=hardware,
@@ -179,6 +173,32 @@ class _Choosing:
 
     def because(self, subject: str, picked: str, why: str) -> None:
         self.reasons.append((subject, picked, why))
+
+    def _preset(self) -> Preset | None:
+        """The preset asked for, checked against what else is."""
+        request = self.request
+        if request.preset is None:
+            if request.point is None:
+                return None
+            raise UsageError(
+                f"the point {request.point!r} belongs to no preset", hint="give --preset NAME:POINT"
+            )
+        preset, point = find(self.recipe, request.preset, request.point)
+        self.preset, self.blocks = preset, tunings(preset, point)
+        self._check_preset(preset.hardware, preset.strategy, preset.variants)
+        return preset
+
+    @property
+    def asked_strategy(self) -> str | None:
+        """The strategy that the operator names, or the preset."""
+        return self.request.strategy or (self.preset.strategy if self.preset else None)
+
+    @property
+    def asked_nodes(self) -> int | None:
+        """The nodes that the operator names, or the preset's point, or the preset."""
+        if self.request.nodes is not None:
+            return self.request.nodes
+        return next((b.select.nodes for b in reversed(self.blocks) if b.select.nodes), None)
 
     def _check_preset(self, hardware: str, strategy: str, variants: tuple[str, ...]) -> None:
         """A preset sets hardware and strategy; naming others beside it contradicts it."""
@@ -272,7 +292,7 @@ class _Choosing:
         return profile
 
     def _on_one_node(self) -> bool:
-        return (self.request.nodes or 1) == 1 and self.request.strategy != "pd_cluster"
+        return (self.asked_nodes or 1) == 1 and self.asked_strategy != "pd_cluster"
 
     def _too_big(self, variant: Variant, hardware: HardwareProfile) -> NothingFits:
         """A variant that is beyond the host: the nodes or the variants that would do."""
@@ -283,7 +303,7 @@ class _Choosing:
             if self.chooser.why_not(v, hardware) is None and _fits(v, hardware)
         ]
         ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
-        if any(name.startswith("multi_node") for name in self.chooser.offered(hardware)):
+        if hardware.scalable and any(map(_is_multi_node, self.chooser.offered(hardware))):
             ways.append(f"--nodes {max(2, _ceil(needed / hardware.vram_gb))}")
         return NothingFits(
             f"variant {variant.id} needs {needed:g} GB, and {hardware.gpu_count} × "
@@ -345,20 +365,15 @@ class _Choosing:
 
     def _nodes(self, variant: Variant, hardware: HardwareProfile) -> int:
         """The nodes asked for, or as many as the weights need."""
-        selected = next((b.select.nodes for b in reversed(self.blocks) if b.select.nodes), None)
-        if self.request.nodes is not None:
-            return self.request.nodes
-        if selected is not None:
-            return selected
-        if self.request.profile is not None:
+        if self.asked_nodes is not None:
+            return self.asked_nodes
+        if self.request.profile is not None or not hardware.scalable:
             return 1
-        offered = self.chooser.offered(hardware)
-        named = self.request.strategy
-        candidates = [named] if named else offered
-        if not any(name.startswith("multi_node") for name in candidates):
-            return 1
+        named = self.asked_strategy
+        candidates = (named,) if named else self.chooser.offered(hardware)
+        on_several = [_is_multi_node(name) for name in candidates]
         needed = variant.vram_minimum_gb or 0
-        if needed <= hardware.vram_gb and not (named or "").startswith("multi_node"):
+        if not any(on_several) or (needed <= hardware.vram_gb and not all(on_several)):
             return 1
         min_gpus = self.recipe.strategy_min_gpus.get(hardware.id, 0)
         least = max(2, _ceil(min_gpus / hardware.gpu_count))
@@ -372,8 +387,22 @@ class _Choosing:
             return least
         return enough
 
-    def _settled_nodes(self, strategy: Strategy, nodes: int) -> int:
-        """Check the node count against the strategy."""
+    def _check_pools(self, strategy: Strategy) -> None:
+        """Pools that the operator sized need the strategy that has them."""
+        pools = self.request.pools
+        if pools is not None and not pools.shared and strategy.deploy_type != "pd_cluster":
+            raise UsageError(
+                f"prefill and decode pools are for pd_cluster, not for {strategy.name}",
+                hint="drop --prefill and --decode, or give --strategy pd_cluster",
+            )
+
+    def _settled_nodes(self, strategy: Strategy, nodes: int, hardware: HardwareProfile) -> int:
+        """Check the node count against the hardware and the strategy."""
+        if not hardware.scalable and (nodes > 1 or strategy.deploy_type == "multi_node"):
+            raise NothingFits(
+                f"{hardware.id} cannot be joined with others, so it is one node alone",
+                hint="drop --nodes, and use a single_node strategy",
+            )
         if strategy.deploy_type == "single_node" and nodes > 1:
             if self.request.nodes is not None:
                 raise UsageError(
@@ -395,9 +424,9 @@ class _Choosing:
             )
         return 1
 
-    def _strategy(self, hardware: HardwareProfile, nodes: int, of_preset: str | None) -> str:
+    def _strategy(self, hardware: HardwareProfile, nodes: int) -> str:
         offered = self.chooser.offered(hardware)
-        asked = self.request.strategy or of_preset
+        asked = self.asked_strategy
         if asked is not None:
             if asked not in offered:
                 raise self._not_offered(asked, offered, hardware)
@@ -406,18 +435,20 @@ class _Choosing:
             return asked
         default = self.recipe.default_strategy
         sibling = default.replace("single_node", "multi_node") if default else None
+        several = [name for name in offered if _is_multi_node(name)]
         if nodes > 1:
-            others = [n for n in offered if n.startswith("multi_node")]
-            preferred = [sibling, *_MULTI_NODE_PREFERENCE, *others]
+            preferred = [sibling, *_MULTI_NODE_PREFERENCE, *several]
         else:
-            preferred = [default, "single_node_tp", *offered]
+            others = [name for name in offered if name not in several]
+            preferred = [default if default in others else None, "single_node_tp", *others]
+        noun = "node" if nodes == 1 else "nodes"
         for name in preferred:
             if name is not None and name in offered:
                 why = "the recipe's default" if name in (default, sibling) else "the usual layout"
-                self.because("strategy", name, f"{why} on {nodes} node{'s' * (nodes > 1)}")
+                self.because("strategy", name, f"{why} on {nodes} {noun}")
                 return name
         raise NothingFits(
-            f"{self.recipe.id} offers no strategy for {nodes} nodes of {hardware.id}",
+            f"{self.recipe.id} offers no strategy for {nodes} {noun} of {hardware.id}",
             hint=f"strategies: {', '.join(offered) or 'none'}",
         )
 
@@ -444,6 +475,10 @@ def _fits(variant: Variant, hardware: HardwareProfile) -> bool:
 
 def _footprint(variant: Variant) -> float:
     return variant.vram_minimum_gb or 0
+
+
+def _is_multi_node(strategy: str) -> bool:
+    return strategy.startswith("multi_node")
 
 
 def _ceil(value: float) -> int:

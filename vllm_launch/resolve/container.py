@@ -50,7 +50,7 @@ def container_argv(
         argv += ["-v", f"{path}:{path}:ro"]
     for name in setup.passed_by_name:
         argv += ["-e", name]
-    for name, value, _ in _environment(process, setup):
+    for name, value, _ in _environment(process, hardware, setup):
         argv += ["-e", f"{name}={value}"]
     argv.append(image)
     argv.append(process.model)
@@ -113,7 +113,7 @@ def _privileges(process: ProcessPlan, setup: ContainerSetup) -> list[str]:
 
 def _capabilities(process: ProcessPlan) -> list[str]:
     """Capabilities by what needs them: NUMA binding, pinned or HugeTLB memory."""
-    flags = {flag for flag, _, _ in process.arguments}
+    flags = {flag.partition("=")[0] for flag, _, _ in process.arguments}
     needed = ["SYS_NICE"] if "--numa-bind" in flags else []
     return ["IPC_LOCK", *needed] if "--kv-transfer-config" in flags else needed
 
@@ -130,9 +130,15 @@ def _mounted(process: ProcessPlan, setup: ContainerSetup) -> list[str]:
     return [*paths, *configs]
 
 
-def _environment(process: ProcessPlan, setup: ContainerSetup) -> tuple[Variable, ...]:
-    """The native environment, without a device mask that the engine's own option replaces."""
-    dropped = {*setup.passed_by_name, *(_MASKS if setup.masked else ())}
+def _environment(
+    process: ProcessPlan, hardware: HardwareProfile, setup: ContainerSetup
+) -> tuple[Variable, ...]:
+    """The native environment, without a device mask that the engine's own option replaces.
+
+    On AMD the container has every device, and the mask is all that limits the process.
+    """
+    replaced = setup.masked and hardware.brand == "NVIDIA"
+    dropped = {*setup.passed_by_name, *(_MASKS if replaced else ())}
     if not dropped:
         return process.variables
     return tuple(variable for variable in process.variables if variable[0] not in dropped)

@@ -77,12 +77,12 @@ def pool_plan(
     pool: Pool = getattr(asked, role)
     override = role_override(overrides, role)
     nodes = pool.nodes or size_on(override.nodes, hardware) or 1
-    gpus = hardware.gpu_count
+    share = hardware.gpu_count
     if asked.shared:
-        nodes, gpus = 1, max(1, gpus // 2)
-    gpus = min(gpus, size_on(override.gpus, hardware) or gpus)
-    tp = size_on(override.tp, hardware)
+        nodes, share = 1, max(1, share // 2)
+    gpus = min(share, size_on(override.gpus, hardware) or share)
     mode = _mode(recipe, strategy, hardware, role, pool.parallelism)
+    tp = size_on(override.tp, hardware) if mode == "dep" else None
     if gpus < (tp or 1) or gpus % (tp or 1):
         half = "half of " if asked.shared else ""
         raise NothingFits(
@@ -96,7 +96,7 @@ def pool_plan(
         nodes=nodes,
         ranks=tuple(range(nodes)) if pool.rank is None else (pool.rank,),
         gpus=gpus,
-        first=gpus if asked.shared and role == "decode" else 0,
+        first=share if asked.shared and role == "decode" else 0,
         masked=not asked.shared or hardware.gpu_count > 1,
         tp=tp,
         source=Source(

@@ -111,7 +111,8 @@ class Resolver:
         if forced is not None:
             return self._tensor_parallel(choice, forced)
         hardware = choice.hardware
-        key = ("tp", choice.variant, hardware.id, hardware.gpu_count, choice.strategy)
+        size = hardware.gpu_count, hardware.vram_gb
+        key = ("tp", choice.variant, hardware.id, size, choice.strategy)
         found: tuple[int, Source] | None = self._memo.get(key)
         if found is None:
             found = self._memo[key] = self._tensor_parallel(choice, None)
@@ -176,18 +177,16 @@ class _Resolution:
     def _pick_offload(self) -> None:
         """Look up the KV offload option, or the store that it names instead."""
         name = self.choice.kv_offload
-        if name is None:
-            if self.choice.request.instances is not None:
-                raise UsageError(
-                    "instances share a KV store, and none is asked for",
-                    hint="give --kv-offload kv_store_…, or leave --instances out",
-                )
-            return
-        self.option = self.resolver.taxonomy.kv_offload.get(name)
-        if self.option is None:
-            self.store = self.resolver.kv_store(name)
-        else:
+        self.option = self.resolver.taxonomy.kv_offload.get(name) if name else None
+        if self.option is not None:
             check_offload(self.option, self.recipe, self.strategy, self.choice.hardware)
+        elif name is not None:
+            self.store = self.resolver.kv_store(name)
+        if self.store is None and self.choice.request.instances is not None:
+            raise UsageError(
+                "instances share a KV store, and none is asked for",
+                hint="give --kv-offload kv_store_…, or leave --instances out",
+            )
 
     def _features(self) -> tuple[Arguments, Variables]:
         args: list[Any] = []

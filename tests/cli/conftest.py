@@ -1,0 +1,44 @@
+"""An operator for each test, and what is dear to make and can be shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.launcher import Operator
+from tests.host import nvml_stub
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache directory: the recipes are parsed once for all tests."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def operator(tmp_path: Path, cache: Path) -> Operator:
+    return Operator(tmp_path, cache)
+
+
+@pytest.fixture(scope="session")
+def nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built stub of NVIDIA's driver library."""
+    return nvml_stub.build(tmp_path_factory.mktemp("nvml"))
+
+
+class Host:
+    """Machines whose NVIDIA driver is a stub."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __call__(self, scenario: str) -> dict[str, str]:
+        """The variables that make a machine of a scenario."""
+        env = nvml_stub.env(scenario, self.directory)
+        return {name: env[name] for name in ("LD_LIBRARY_PATH", "NVML_STUB_SCENARIO")}
+
+
+@pytest.fixture
+def host(nvml: Path) -> Host:
+    return Host(nvml)

@@ -1,0 +1,120 @@
+"""Read a checkpoint's config where it is local or in the hub cache. Never downloads."""
+
+from __future__ import annotations
+
+import os
+
+from ..model.checkpoint import Checkpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_MAX_BYTES = 64 << 20  # an index of a large model lists some hundred thousand tensors
+_VALUE_BYTES = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
+
+
+def find(model: str, environ: Mapping[str, str]) -> str | None:
+    """The directory of a checkpoint: the path itself, or its newest snapshot in the hub cache."""
+    if os.path.isfile(os.path.join(model, "config.json")):
+        return model
+    if model.count("/") != 1 or ".." in model:
+        return None
+    root = os.path.join(hub_directory(environ), "models--" + model.replace("/", "--"))
+    try:
+        with open(os.path.join(root, "refs", "main"), encoding="ascii") as file:
+            revisions = [file.read(64).strip()]
+    except (OSError, ValueError):
+        revisions = []
+    revisions += _newest_first(os.path.join(root, "snapshots"))
+    for revision in revisions:
+        path = os.path.join(root, "snapshots", revision)
+        if revision and "/" not in revision and os.path.isfile(os.path.join(path, "config.json")):
+            return path
+    return None
+
+
+def hub_directory(environ: Mapping[str, str]) -> str:
+    """Where the hub cache keeps models: HF_HUB_CACHE, else under HF_HOME."""
+    named = environ.get("HF_HUB_CACHE")
+    if named:
+        return os.path.expanduser(named)
+    home = environ.get("HF_HOME") or os.path.join(
+        environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
+    )
+    return os.path.join(os.path.expanduser(home), "hub")
+
+
+def read(path: str) -> Checkpoint | None:
+    """The checkpoint's shape, or None where its config cannot be read."""
+    config = _json(os.path.join(path, "config.json"))
+    if config is None:
+        return None
+    text = config.get("text_config")
+    shape = {**config, **text} if isinstance(text, dict) else config
+    heads, hidden = _count(shape, "num_attention_heads"), _count(shape, "hidden_size")
+    head_dim = _count(shape, "head_dim")
+    if head_dim is None and heads and hidden:
+        head_dim = hidden // heads
+    dims = (hidden, _count(shape, "intermediate_size"))
+    experts = (_count(shape, "moe_intermediate_size"),)
+    return Checkpoint(
+        path=path,
+        layers=_count(shape, "num_hidden_layers"),
+        attention_heads=heads,
+        kv_heads=_count(shape, "num_key_value_heads") or heads,
+        head_dim=head_dim,
+        kv_lora_rank=_count(shape, "kv_lora_rank"),
+        rope_head_dim=_count(shape, "qk_rope_head_dim"),
+        split_dims=tuple(dim for dim in dims if dim),
+        expert_dims=tuple(dim for dim in experts if dim),
+        block_size=_block_size(config),
+        context_length=_count(shape, "max_position_embeddings"),
+        weight_bytes=_weight_bytes(path),
+        value_bytes=_VALUE_BYTES.get(str(shape.get("torch_dtype") or shape.get("dtype")), 2.0),
+    )
+
+
+def _json(path: str) -> dict[str, Any] | None:
+    import json
+
+    try:
+        with open(path, "rb") as file:
+            value = json.loads(file.read(_MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _count(shape: Mapping[str, Any], key: str) -> int | None:
+    value = shape.get(key)
+    return value if type(value) is int and value > 0 else None
+
+
+def _block_size(config: Mapping[str, Any]) -> int | None:
+    """The larger side of block-quantised weights' blocks."""
+    quantization = config.get("quantization_config")
+    block = quantization.get("weight_block_size") if isinstance(quantization, dict) else None
+    if not isinstance(block, list) or not all(type(side) is int and side > 0 for side in block):
+        return None
+    return max(block, default=None)
+
+
+def _weight_bytes(path: str) -> int | None:
+    index = _json(os.path.join(path, "model.safetensors.index.json"))
+    if index is not None and isinstance(index.get("metadata"), dict):
+        return _count(index["metadata"], "total_size")
+    try:
+        return os.path.getsize(os.path.join(path, "model.safetensors"))
+    except OSError:
+        return None
+
+
+def _newest_first(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            found = sorted(entries, key=lambda entry: entry.stat().st_mtime, reverse=True)
+    except OSError:
+        return []
+    return [entry.name for entry in found]

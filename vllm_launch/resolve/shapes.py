@@ -1,0 +1,55 @@
+"""Which tensor parallel sizes a checkpoint's shape allows, and what its KV cache takes."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model.checkpoint import Checkpoint
+
+_KV_BYTES = {"fp8": 1.0, "fp8_e4m3": 1.0, "fp8_e5m2": 1.0, "nvfp4": 0.5625, "int8": 1.0}
+
+
+def why_not_tp(checkpoint: Checkpoint, size: int, *, expert_parallel: bool) -> str | None:
+    """Why a TP size cannot be, or None where nothing speaks against it.
+
+    vLLM splits heads evenly, repeats KV heads where there are fewer than ranks, and needs each
+    rank's share of a block-quantised dimension to be whole blocks.
+    """
+    heads, kv_heads = checkpoint.attention_heads, checkpoint.kv_heads
+    if heads and heads % size:
+        return f"{heads} attention heads are not divisible by {size}"
+    if kv_heads and kv_heads % size and size % kv_heads:
+        return f"{kv_heads} KV heads and {size} ranks do not divide each other"
+    dims = checkpoint.split_dims + (() if expert_parallel else checkpoint.expert_dims)
+    for dim in dims:
+        if dim % size:
+            return f"a dimension of {dim} is not divisible by {size}"
+        if checkpoint.block_size and (dim // size) % checkpoint.block_size:
+            return (
+                f"{dim} / {size} = {dim // size} is not made of whole quantisation blocks "
+                f"of {checkpoint.block_size}"
+            )
+    return None
+
+
+def legal_tp_sizes(checkpoint: Checkpoint, most: int, *, expert_parallel: bool) -> tuple[int, ...]:
+    """The TP sizes up to ``most`` that the shape allows."""
+    return tuple(
+        size
+        for size in range(1, most + 1)
+        if why_not_tp(checkpoint, size, expert_parallel=expert_parallel) is None
+    )
+
+
+def kv_bytes_per_token(checkpoint: Checkpoint, dtype: str | None, tp: int) -> float | None:
+    """Bytes of KV cache that one token takes on each rank; an estimate, None where unknown."""
+    value = _KV_BYTES.get(dtype or "", checkpoint.value_bytes)
+    layers = checkpoint.layers
+    if not layers:
+        return None
+    if checkpoint.kv_lora_rank:
+        return layers * (checkpoint.kv_lora_rank + (checkpoint.rope_head_dim or 0)) * value
+    if not checkpoint.kv_heads or not checkpoint.head_dim:
+        return None
+    heads_per_rank = max(1, checkpoint.kv_heads // tp)
+    return 2 * layers * heads_per_rank * checkpoint.head_dim * value

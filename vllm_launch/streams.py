@@ -1,0 +1,87 @@
+"""The standard streams: an answer that has to arrive, and remarks that may get lost."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+
+from .errors import LaunchError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+_AS_BYTES = "vllm_launch"
+
+
+def prepare() -> None:
+    """Make the streams take any text, and be there where they were closed.
+
+    What a shell reads back has to be, byte for byte, what would be executed, in any locale.
+    """
+    codecs.register_error(_AS_BYTES, _as_bytes)
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding=sys.getfilesystemencoding(), errors=_AS_BYTES)
+
+
+def to_bytes(text: str) -> bytes:
+    """A word as the system takes it; what the locale has no byte for is UTF-8."""
+    return text.encode(sys.getfilesystemencoding(), _AS_BYTES)
+
+
+def answer(text: str) -> None:
+    """Write to the standard output.
+
+    Raises BrokenPipeError where nobody reads it any more, LaunchError where it cannot be written.
+    """
+    try:
+        sys.stdout.write(text)
+    except OSError as error:
+        raise lost(error) from None
+
+
+def finish() -> None:
+    """Have all of the answer written, while there is somebody to say that it was not."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise lost(error) from None
+
+
+def lost(error: OSError) -> Exception:
+    """The error for an answer that cannot be written; what is left of it is let go."""
+    _let_go(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return error
+    return LaunchError(f"cannot write the answer: {error.strerror}", code="cannot_write")
+
+
+def remark(text: str) -> None:
+    """Write to the standard error, if that takes it: the answer does not depend on it."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _let_go(sys.stderr)
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def _let_go(stream: TextIO) -> None:
+    """Point a stream at nothing, so that flushing it at exit is no second fault."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _as_bytes(error: UnicodeError) -> tuple[bytes, int]:
+    """A codec's way out: the byte that a surrogate stands for, UTF-8 for all else."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return error.object[error.start : error.end].encode("utf-8", "surrogateescape"), error.end
