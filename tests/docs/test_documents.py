@@ -1,0 +1,80 @@
+"""What the documents claim is what the launcher does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vllm_launch.options import COMMANDS, GLOBAL
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FLAGS = {flag for command in COMMANDS for option in command.options for flag in option.flags}
+FLAGS |= {flag for option in GLOBAL for flag in option.flags} | {"--version", "--help"}
+# Flags of other programs that the documents speak of.
+OTHERS = {"--privileged", "--api-key", "--gpus", "--max-model-len"}
+
+
+def run(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "vllm_launch", *words],
+        capture_output=True,
+        text=True,
+        cwd=home,
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+
+
+def test_the_readme_shows_a_dry_run_as_it_is(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"```console\n\$ vllm-launch (.*?)\n(.*?)```", readme, re.DOTALL)
+    assert shown is not None
+    done = run(*shown[1].split(), home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == shown[2]
+
+
+def test_the_readme_has_two_set_up_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
+    assert [command.rpartition("&& ")[2].split()[0] for command in commands] == [
+        ".venv/bin/vllm-launch",
+        ".venv/bin/python",
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#:]+)\)", text)
+    missing = [target for target in targets if not (document.parent / target).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_options_in_launcher_commands_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = re.findall(r"vllm-launch ((?:serve|explain|fit|detect|resolve|recipes|--)[^`\n]*)", text)
+    used = {
+        flag
+        for line in lines
+        for flag in re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", line.partition(" -- ")[0])
+    }
+    assert used - FLAGS - OTHERS == set()
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS for _ in c.examples], ids=lambda command: command.name
+)
+def test_examples_in_the_help_are_understood(command: object) -> None:
+    from vllm_launch.commandline import parse, split
+
+    for example in command.examples:  # type: ignore[attr-defined]
+        words, _ = split(example.split()[1:])
+        assert parse(words) is not None, example
