@@ -62,7 +62,7 @@ def _read(app: typer.Typer, words: list[str]) -> int:
 def _mistake(error: Any, message: str) -> UsageError:
     """What Typer says of a line, and which help to turn to."""
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else _NAME
+    command = context.command_path if context else f"{_NAME} COMMAND"
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(message, err=True)
         return UsageError("no command is given", hint=f"see {command} --help")

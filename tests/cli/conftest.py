@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,13 @@ def operator(tmp_path: Path, cache: Path) -> Operator:
 def nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built stub of NVIDIA's driver library."""
     return nvml_stub.build(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture(autouse=True)
+def _collecting() -> Iterator[None]:
+    """The launcher collects no garbage; where it runs inside of a test, that ends with it."""
+    yield
+    gc.enable()
 
 
 class Host:

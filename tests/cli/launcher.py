@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 _SCRIPT = Path(sys.executable).with_name("vllm-launch")
 COMMAND = [str(_SCRIPT)] if _SCRIPT.exists() else [sys.executable, "-m", "vllm_launch"]
+LAUNCH = shlex.join(COMMAND)  # in a line of shell
 FLASH, M3 = "MiniMaxAI/MiniMax-M3.1-Flash", "MiniMaxAI/MiniMax-M3"
 B300 = ("serve", FLASH, "--hardware", "b300")
 
@@ -46,7 +48,6 @@ record = {{
     "argv": [os.fsencode(word).decode("latin-1") for word in sys.argv[1:]],
     "env": dict(variable.split("=", 1) for variable in variables if variable),
     "pid": os.getpid(),
-    "files": sorted(int(name) for name in os.listdir("/proc/self/fd"))[:-1],
 }}
 print(json.dumps(record), flush=True)
 if {waits}:
@@ -102,7 +103,7 @@ class Operator:
         }
 
     def install(self, name: str, *, status: int = 0, waits: bool = False, ending: str = "") -> Path:
-        """Put a program on the PATH that prints its arguments, environment, pid and files.
+        """Put a program on the PATH that prints its arguments, environment and pid.
 
         ``waits``: it goes on until a SIGTERM, and prints that too.
         """
@@ -113,7 +114,7 @@ class Operator:
 
     def script(self, name: str, text: str) -> Path:
         path = self.bin / name
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
         return path
 
@@ -121,12 +122,10 @@ class Operator:
         """Write the settings file that is read without being named."""
         path = self.home / ".config" / "vllm-launch" / "config.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         return path
 
-    def run(
-        self, *words: str | Path | bytes, env: dict[str, str] | None = None, **how: Any
-    ) -> Ran:
+    def run(self, *words: str | Path | bytes, env: dict[str, str] | None = None, **how: Any) -> Ran:
         """Run the launcher to its end. ``env`` is added to the operator's own."""
         return self.execute([*COMMAND, *words], env=env, **how)
 
@@ -146,6 +145,6 @@ class Operator:
         return subprocess.Popen([*COMMAND, *words], env=self.env, **settings)
 
     def shell(self, line: str, *, shell: str = "/bin/sh", env: dict[str, str] | None = None) -> Ran:
-        """Run a line of shell; ``vllm-launch`` in it is the installed one."""
-        launcher = f"vllm-launch() {{ {shlex.join(COMMAND)} \"$@\"; }}\n"
-        return self.execute([shell, "-c", launcher + line], env=env)
+        """Run a line of shell, with the usual tools behind the operator's own programs."""
+        tools = {"PATH": f"{self.bin}{os.pathsep}{os.defpath}"}
+        return self.execute([shell, "-c", line], env=tools | (env or {}))

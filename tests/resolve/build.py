@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,7 +33,6 @@ MINIMAL = """
     variants:
       default:
         precision: bf16
-        vram_minimum_gb: 500
     compatible_strategies: [single_node_tp, single_node_tep, single_node_dep, multi_node_tp,
       multi_node_tep, multi_node_dep, multi_node_tp_pp, multi_node_tp_dp, pd_cluster]
 """
@@ -58,8 +58,8 @@ def profile(hardware: str) -> HardwareProfile:
 def recipe(
     text: str | Keys = "",
     *,
-    strategies: dict[str, str | Keys] | None = None,
-    stores: dict[str, str | Keys] | None = None,
+    strategies: Mapping[str, str | Keys] | None = None,
+    stores: Mapping[str, str | Keys] | None = None,
     taxonomy: str | Keys = "",
 ) -> Resolver:
     """A recipe written in a test: ``MINIMAL`` with the keys of ``text`` in place of its own.

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No verdict on the speed of the machine.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+# No verdict on the speed of the machine, and nothing written beside the sources.
+settings.register_profile(
+    "resolve", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("resolve")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,7 +23,7 @@ HERE = Source(layer="here")
 THERE = Source(layer="there")
 
 # Few names, so that they meet.
-words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 flags = st.sampled_from(["--a", "--b", "--c", "-d", "--a=1", "--b=2", ""])
 values = words.filter(lambda word: not word.startswith("-"))
 argument = st.tuples(flags, values, st.sampled_from([HERE, THERE])).map(

@@ -57,7 +57,7 @@ def test_fields_must_be_the_records_own(fields: dict[str, Any], message: str) ->
 
 def test_fields_are_given_by_name_only() -> None:
     with pytest.raises(TypeError):
-        Point(1, 2)  # type: ignore[misc]
+        Point(1, 2)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("field", ["x", "other"])

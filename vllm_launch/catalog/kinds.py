@@ -12,7 +12,7 @@ from ..model.source import Source, paired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any, TypeAlias
 
     from ..model.record import Record
@@ -24,6 +24,9 @@ ABSENT: Any = object()
 
 # Beyond any machine, and few enough to be counted through.
 _MOST = 100_000
+# A file with more faults than this is no recipe with a slip in it: no guessing at what was meant.
+_HINTS = 100
+_CANDIDATES = 1000
 
 _NAMES = {
     "text": "text",
@@ -65,9 +68,18 @@ class Reading:
         return ABSENT
 
     def unknown_key(self, place: Node, path: str, known: Iterable[str]) -> None:
-        key = place[3]
-        hint = closest(key, known)
-        self.problem(place, path, f"unknown key {key!r}", hint, warning=not self.own)
+        message = f"unknown key {place[3]!r}"
+        self.problem(place, path, message, self.closest(place[3], known), warning=not self.own)
+
+    def closest(self, word: str, words: Iterable[str]) -> str:
+        """What may have been meant, or nothing."""
+        return closest(word, words) if len(self.problems) < _HINTS else ""
+
+    def known(self, words: Collection[str]) -> str:
+        """What there is, unless that is too much to read."""
+        if len(words) > _HINTS or len(self.problems) >= _HINTS:
+            return ""
+        return f"known: {', '.join(words) or 'none'}"
 
     def source(self, node: Node, path: str) -> Source:
         return Source(layer=path, file=self.file, line=node[1])
@@ -87,8 +99,9 @@ def closest(word: str, words: Iterable[str]) -> str:
     """ "did you mean …?", or nothing where no word is near."""
     from difflib import get_close_matches
 
-    near = get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else ""
+    by_lower = {each.lower(): each for each in list(words)[:_CANDIDATES]}
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 def _mismatch(node: Node, path: str, reading: Reading, wanted: str, hint: str = "") -> Any:
@@ -285,7 +298,7 @@ def one_of(*words: str) -> Reader:
     def read(node: Node, path: str, reading: Reading) -> Any:
         if node[0] == "text" and node[3] in words:
             return node[3]
-        hint = closest(node[3], words) if node[0] == "text" else ""
+        hint = reading.closest(node[3], words) if node[0] == "text" else ""
         return _mismatch(node, path, reading, " or ".join(words), hint)
 
     return read

@@ -6,7 +6,6 @@ wrong elsewhere in the file neither hides a name nor makes one unknown.
 
 from __future__ import annotations
 
-from .kinds import closest
 from .tree import child
 
 TYPE_CHECKING = False
@@ -105,13 +104,14 @@ _ROLES = ("server", "head", "worker", "prefill", "decode", "instance")
 def check(root: Node, taxonomy: Taxonomy, stores: Collection[str], reading: Reading) -> None:
     """Note every reference to something that neither the recipe nor its taxonomy has."""
     known = _known(root, taxonomy, stores)
+    modes = _modes(root)
     for kind, node, path, key in _names(root, _RECIPE, "", ""):
-        words = _modes(root, key) if kind == "mode" else known[kind]
+        words = modes.get(key) if kind == "mode" else known[kind]
         if words is not None and node[3] not in words:
             # A foreign recipe may list hardware that its taxonomy has no profile of.
             listed = kind == "listed"
-            message = f"unknown {'hardware profile' if listed else kind} {node[3]!r}"
-            hint = closest(node[3], words) or f"known: {', '.join(words) or 'none'}"
+            message = f"unknown {'hardware profile' if listed else kind} {node[3][:80]!r}"
+            hint = reading.closest(node[3], words) or reading.known(words)
             reading.problem(node, path, message, hint, warning=listed and not reading.own)
 
 
@@ -128,8 +128,8 @@ def _known(
         "hardware": dict.fromkeys((*profiles, *generations, *map(str.lower, brands), "default")),
         "brand": brands,
         "generation": generations,
-        "strategy": taxonomy.strategies,
-        "KV offload option": (*taxonomy.kv_offload, *stores, "off"),
+        "strategy": dict.fromkeys(taxonomy.strategies),
+        "KV offload option": dict.fromkeys((*taxonomy.kv_offload, *stores, "off")),
         "role": _ROLES,
         "variant": _keys(root, "variants"),
         "feature": _keys(root, "features"),
@@ -142,14 +142,17 @@ def _keys(node: Node, block: str) -> Collection[str] | None:
     found = child(node, block)
     if found is None:
         return () if node[0] == "map" else None
-    return tuple(entry[0] for entry in found[3]) if found[0] == "map" else None
+    if found[0] != "map":
+        return None
+    return dict.fromkeys(key for key, _, _, value in found[3] if value[0] != "null")
 
 
-def _modes(root: Node, feature: str) -> Collection[str] | None:
-    """The modes of a feature; None where there is no such feature, which is a fault by itself."""
+def _modes(root: Node) -> dict[str, Collection[str] | None]:
+    """The modes of each feature; None where that cannot be told."""
     features = child(root, "features")
-    found = child(features, feature) if features is not None else None
-    return _keys(found, "modes") if found is not None else None
+    if features is None or features[0] != "map":
+        return {}
+    return {name: _keys(feature, "modes") for name, _, _, feature in features[3]}
 
 
 def _names(node: Node, places: Any, path: str, last: str) -> Iterator[Name]:

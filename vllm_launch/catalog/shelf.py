@@ -140,7 +140,7 @@ def _names(recipe_id: str) -> tuple[str, str]:
 def _mentions(path: str, wanted: str) -> bool:
     """Whether a file's text has a name in it: cheaper than reading it as a recipe."""
     try:
-        return os.fsencode(wanted) in read_bytes(path, path).lower()
+        return wanted.encode(errors="surrogatepass") in read_bytes(path, path).lower()
     except LaunchError:
         return False
 

@@ -104,8 +104,15 @@ def _become(plan: Plan, setup: ContainerSetup | None) -> NoReturn:
 
 
 def _refuse_placeholders(process: ProcessPlan) -> None:
-    """Raise UsageError for a placeholder that nothing fills, naming each and its option."""
-    left = placeholders(process)
+    """Raise UsageError for a placeholder that nothing fills, naming each and its option.
+
+    A dollar sign in the operator's own words is a dollar sign.
+    """
+    of_recipe = process.replace(
+        arguments=tuple(a for a in process.arguments if a[2].layer != "operator"),
+        variables=tuple(v for v in process.variables if v[2].layer != "operator"),
+    )
+    left = placeholders(of_recipe)
     if left:
         options = " ".join(f"--endpoint {name}=…" for name in left)
         raise UsageError(

@@ -36,6 +36,8 @@ def summary(deployment: Deployment) -> str:
     if deployment.router:
         lines.append("# router: " + deployment.router.replace(" \\\n    ", " "))
     lines += [f"# beside it, {c.label}: see --output json" for c in deployment.companions]
+    if deployment.store:
+        lines.append("# beside it, the KV store's master and configuration: see --output json")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,242 @@
+"""Choosing for a real host: its GPUs as they are, with the memory that was measured."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.resolve.build import M3, M31, deploy, own, profile, recipe, told
+from vllm_launch.errors import NothingFits, UsageError
+from vllm_launch.model.choice import Choice, Request
+from vllm_launch.model.taxonomy import HardwareProfile
+
+
+class Host(NamedTuple):
+    """A machine of a profile's kind: some of its GPUs, with this much memory measured."""
+
+    kind: str
+    gpus: int | None = None  # None: all of the profile's
+    gb: float | None = None  # None: the nominal memory of those
+
+    def profile(self) -> HardwareProfile:
+        nominal = profile(self.kind)
+        count = self.gpus or nominal.gpu_count
+        gb = self.gb or nominal.vram_gb / nominal.gpu_count * count
+        return nominal.replace(gpu_count=count, vram_gb=gb)
+
+
+def choose(recipe_id: str, on: Host, **request: Any) -> Choice:
+    return own(recipe_id).choose(Request(profile=on.profile(), because="8 x NVIDIA", **request))
+
+
+def why(choice: Choice, subject: str) -> str:
+    return next(reason for about, _, reason in choice.reasons if about == subject)
+
+
+@pytest.mark.parametrize(
+    ("recipe_id", "on", "variant", "reason"),
+    [
+        pytest.param(
+            M3, Host("h200"), "default", "the recipe's default", id="the default where it fits"
+        ),
+        pytest.param(
+            M3,
+            Host("h200", gb=1024.9),
+            "mxfp8",
+            "default needs 1025 GB and h200 has 1024.9; the largest that runs there",
+            id="measured memory is what counts",
+        ),
+        pytest.param(
+            M3,
+            Host("b200", gpus=4),
+            "mxfp8",
+            "default needs 1025 GB and b200 has 720; the largest that runs there",
+            id="half of the node",
+        ),
+        pytest.param(
+            M3,
+            Host("b200", gpus=2),
+            "nvfp4",
+            "default needs 1025 GB and b200 has 360; the largest that runs there",
+            id="a quarter of the node",
+        ),
+        pytest.param(
+            M31,
+            Host("h200"),
+            "fp8",
+            "variant default runs on b200, gb200, b300, gb300, mi355x only; "
+            "the largest that runs there",
+            id="the default does not run there",
+        ),
+    ],
+)
+def test_the_default_variant_or_the_largest_that_fits(
+    recipe_id: str, on: Host, variant: str, reason: str
+) -> None:
+    choice = choose(recipe_id, on)
+    assert choice.variant == variant
+    assert why(choice, "variant") == reason
+    assert choice.nodes == 1
+    assert choice.hardware == on.profile()
+    assert why(choice, "hardware") == "8 x NVIDIA"
+
+
+@pytest.mark.parametrize(
+    ("recipe_id", "on", "request_", "message", "hint"),
+    [
+        pytest.param(
+            M3,
+            Host("h100"),
+            {"variant": "default"},
+            "variant default needs 1025 GB, and 8 × H100 have 640 GB",
+            "what would do: --variant mxfp8, --nodes 2",
+            id="a named variant: the ones and the nodes that would do",
+        ),
+        pytest.param(
+            M3,
+            Host("b200", gpus=4),
+            {"variant": "default"},
+            "variant default needs 1025 GB, and 4 × B200 have 720 GB",
+            "what would do: --variant mxfp8 or nvfp4, --nodes 2",
+            id="several that would do",
+        ),
+        pytest.param(
+            M3,
+            Host("h200", gpus=1),
+            {},
+            "variant mxfp8 needs 513 GB, and 1 × H200 have 141 GB",
+            "what would do: --nodes 4",
+            id="nothing fits: the smallest, on as many nodes",
+        ),
+        pytest.param(
+            M3,
+            Host("h200"),
+            {"variant": "nvfp4"},
+            "variant nvfp4 is NVFP4, which needs Blackwell",
+            "on h200: --variant default or mxfp8",
+            id="a precision that does not run there",
+        ),
+        pytest.param(
+            M31,
+            Host("mi300x"),
+            {},
+            "variant default runs on b200, gb200, b300, gb300, mi355x only",
+            "hardware that it runs on: b200, gb200, b300, gb300, mi355x",
+            id="no variant runs there",
+        ),
+        pytest.param(
+            M3,
+            Host("h100"),
+            {"preset": "h200_agentx"},
+            "the preset h200_agentx is for h200, and this host is h100",
+            "to plan for another machine, give --hardware h200",
+            id="a preset for another machine",
+        ),
+    ],
+)
+def test_nothing_fits_says_what_would(
+    recipe_id: str, on: Host, request_: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(NothingFits) as caught:
+        choose(recipe_id, on, **request_)
+    assert told(caught.value) == ("nothing_fits", message, hint)
+    assert caught.value.exit_status == 3
+
+
+def test_a_machine_that_cannot_join_others_is_not_told_to() -> None:
+    resolver = recipe(
+        """
+        variants: {v: {precision: bf16, vram_minimum_gb: 100}}
+        meta: {hardware: {rtx_5090: verified}}
+        """
+    )
+    with pytest.raises(NothingFits) as caught:
+        resolver.choose(Request(profile=Host("rtx_5090").profile(), variant="v"))
+    assert caught.value.hint == "what would do: a larger machine"
+
+
+@pytest.mark.parametrize(
+    ("request_", "nodes", "strategy"),
+    [
+        pytest.param({}, 1, "single_node_tp", id="this one node"),
+        pytest.param({"nodes": 2}, 2, "multi_node_tp", id="as many as are named"),
+        pytest.param(
+            {"nodes": 2, "strategy": "multi_node_dep"}, 2, "multi_node_dep", id="with a strategy"
+        ),
+        pytest.param({"strategy": "pd_cluster"}, 1, "pd_cluster", id="pools of nodes"),
+    ],
+)
+def test_one_node_unless_more_are_named(
+    request_: dict[str, Any], nodes: int, strategy: str
+) -> None:
+    variant = {} if not request_ else {"variant": "default"}
+    choice = choose(M3, Host("h100"), **variant, **request_)
+    assert (choice.nodes, choice.strategy) == (nodes, strategy)
+    assert choice.variant == ("default" if request_ else "mxfp8")
+
+
+def test_a_multi_node_strategy_needs_the_nodes_named() -> None:
+    with pytest.raises(UsageError, match="multi_node_tp needs at least two nodes"):
+        choose(M3, Host("h200"), strategy="multi_node_tp")
+
+
+def test_several_nodes_hold_a_variant_that_one_does_not() -> None:
+    choice = choose(M3, Host("h100"), nodes=2)
+    assert choice.variant == "default"
+    assert why(choice, "variant") == "the recipe's default"
+
+
+class TestPresetOnItsOwnHardware:
+    RECIPE = """
+        variants: {v: {precision: bf16, vram_minimum_gb: 2000}}
+        presets:
+          several: {hardware: h200, strategy: multi_node_tp, variants: [v], select: {nodes: 2}}
+          pools: {hardware: h200, strategy: pd_cluster, variants: [v]}
+          one: {hardware: h200, strategy: single_node_tp, variants: [v]}
+    """
+
+    @pytest.mark.parametrize(("preset", "nodes"), [("several", 2), ("pools", 1)])
+    def test_its_own_nodes_are_counted_on(self, preset: str, nodes: int) -> None:
+        choice = recipe(self.RECIPE).choose(Request(profile=Host("h200").profile(), preset=preset))
+        assert choice.nodes == nodes
+
+    def test_one_for_a_single_node_must_fit_it(self) -> None:
+        with pytest.raises(NothingFits, match="variant v needs 2000 GB, and 8 × H200 have 1128"):
+            recipe(self.RECIPE).choose(Request(profile=Host("h200").profile(), preset="one"))
+
+
+@pytest.mark.parametrize(
+    ("on", "size"),
+    [
+        pytest.param(Host("h200"), "8", id="all of the node"),
+        pytest.param(Host("h200", gpus=3), "3", id="all that are used"),
+        pytest.param(Host("h200", gpus=3, gb=1600), "1", id="one, where the weights fit one"),
+    ],
+)
+def test_tensor_parallelism_is_over_the_hosts_gpus(on: Host, size: str) -> None:
+    resolver = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 300}}")
+    (server,) = deploy(resolver, profile=on.profile()).processes
+    assert server.value("--tensor-parallel-size") == size
+
+
+@pytest.mark.parametrize(
+    ("hardware", "name"), [("b300", "CUDA_VISIBLE_DEVICES"), ("mi355x", "HIP_VISIBLE_DEVICES")]
+)
+def test_chosen_devices_are_a_variable(hardware: str, name: str) -> None:
+    on = Host(hardware, gpus=4)
+    (server,) = deploy(own(M31), profile=on.profile(), devices=("1", "3", "GPU-4", "7")).processes
+    assert server.env[name] == "1,3,GPU-4,7"
+    assert server.value("--tensor-parallel-size") == "4"
+
+
+def test_chosen_devices_are_shared_out_between_pools() -> None:
+    on = Host("h200", gpus=4)
+    devices = ("2", "3", "6", "7")
+    plans = deploy(recipe(), profile=on.profile(), strategy="pd_cluster", devices=devices).processes
+    assert [plan.env["CUDA_VISIBLE_DEVICES"] for plan in plans] == ["2,3", "6,7"]
+
+
+def test_all_devices_need_no_variable() -> None:
+    (server,) = deploy(own(M31), profile=Host("b300").profile()).processes
+    assert "CUDA_VISIBLE_DEVICES" not in server.env

@@ -1,0 +1,182 @@
+"""Parallelism flags: the table of the format's documentation, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.resolve.build import deploy, flags, recipe, server
+from vllm_launch.errors import UsageError
+
+HEAD = "--master-addr $HEAD_IP"
+EP = "--enable-expert-parallel"
+DP = "--data-parallel-size"
+DP_HEAD = "--data-parallel-address $HEAD_IP"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "hardware", "common", "by_rank"),
+    [
+        ("single_node_tp", "h200", "--tensor-parallel-size 8", [""]),
+        ("single_node_tep", "gb200", "--enable-expert-parallel --tensor-parallel-size 4", [""]),
+        ("single_node_dep", "h200", "--enable-expert-parallel --data-parallel-size 8", [""]),
+        (
+            "multi_node_tp",
+            "h200",
+            "--tensor-parallel-size 24 --nnodes 3",
+            [
+                f"--node-rank 0 {HEAD}",
+                f"--node-rank 1 {HEAD} --headless",
+                f"--node-rank 2 {HEAD} --headless",
+            ],
+        ),
+        (
+            "multi_node_tep",
+            "gb200",
+            "--enable-expert-parallel --tensor-parallel-size 8 --nnodes 2",
+            [f"--node-rank 0 {HEAD}", f"--node-rank 1 {HEAD} --headless"],
+        ),
+        (
+            "multi_node_tp_pp",
+            "h200",
+            "--tensor-parallel-size 8 --pipeline-parallel-size 2 --nnodes 2",
+            [f"--node-rank 0 {HEAD}", f"--node-rank 1 {HEAD} --headless"],
+        ),
+        (
+            "multi_node_tp_dp",
+            "h200",
+            f"--tensor-parallel-size 8 {DP} 3 --data-parallel-size-local 1 {DP_HEAD}",
+            ["", "--data-parallel-start-rank 1", "--data-parallel-start-rank 2"],
+        ),
+        (
+            "multi_node_dep",
+            "gb200",
+            f"{EP} --data-parallel-hybrid-lb {DP} 12 --data-parallel-size-local 4 {DP_HEAD}",
+            ["", "--data-parallel-start-rank 4", "--data-parallel-start-rank 8"],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "_node_" in value else "",
+)
+def test_each_strategys_flags_rank_by_rank(
+    strategy: str, hardware: str, common: str, by_rank: list[str]
+) -> None:
+    several = strategy.startswith("multi_node")
+    nodes = len(by_rank) if several else None
+    deployment = deploy(recipe(), hardware=hardware, strategy=strategy, nodes=nodes)
+    assert [flags(plan) for plan in deployment.processes] == [
+        f"{common} {own}".split() for own in by_rank
+    ]
+    roles = ["head", *["worker"] * (len(by_rank) - 1)] if several else ["server"]
+    assert [plan.role for plan in deployment.processes] == roles
+    assert [plan.rank for plan in deployment.processes] == list(range(len(by_rank)))
+    assert deployment.deploy_type == ("multi_node" if several else "single_node")
+    assert deployment.router is None
+
+
+@pytest.mark.parametrize("strategy", ["multi_node_tp", "multi_node_tp_dp", "multi_node_dep"])
+def test_nodes_are_told_the_interface_between_them(strategy: str) -> None:
+    for plan in deploy(recipe(), strategy=strategy, nodes=2).processes:
+        assert plan.env == {
+            "GLOO_SOCKET_IFNAME": "$IFACE_NAME",
+            "NCCL_SOCKET_IFNAME": "$IFACE_NAME",
+        }
+
+
+@pytest.mark.parametrize(
+    ("keys", "hardware", "size"),
+    [
+        pytest.param({"tp": 2}, "h200", "2", id="the variant's"),
+        pytest.param({"tp": 16}, "h200", "8", id="the variant's, up to the node's GPUs"),
+        pytest.param({"tp": {"b200": 1, "blackwell": 2}}, "b200", "1", id="for the exact GPU"),
+        pytest.param({"tp": {"nvidia": 1, "blackwell": 2}}, "b200", "2", id="for the generation"),
+        pytest.param({"tp": {"nvidia": 1, "default": 2}}, "h200", "1", id="for the brand"),
+        pytest.param({"tp": {"nvidia": 1, "default": 2}}, "mi355x", "2", id="the default"),
+        pytest.param({"tp": {"b200": 2}}, "h200", "8", id="none for this: all GPUs"),
+        pytest.param({"vram_minimum_gb": 141}, "h200", "1", id="one GPU that holds the weights"),
+        pytest.param({"vram_minimum_gb": 142}, "h200", "8", id="all, where one does not"),
+        pytest.param({"vram_minimum_gb": None}, "h200", "8", id="all, where nothing is said"),
+        pytest.param({"vram_minimum_gb": 10, "tp": 4}, "h200", "4", id="said before computed"),
+    ],
+)
+def test_the_size_of_single_node_tp(keys: dict[str, Any], hardware: str, size: str) -> None:
+    variant = {key: value for key, value in keys.items() if value is not None}
+    resolver = recipe({"variants": {"v": {"precision": "bf16", **variant}}})
+    assert flags(server(resolver, hardware=hardware)) == ["--tensor-parallel-size", size]
+
+
+class TestSingleNodeTp:
+    RECIPE = """
+        variants:
+          plain: {precision: bf16, vram_minimum_gb: 10}
+          sized: {precision: bf16, vram_minimum_gb: 10, tp: {h200: 2}}
+        strategy_overrides:
+          single_node_tp: {tp: {nvidia: 16, default: 4}}
+    """
+
+    @pytest.mark.parametrize(
+        ("variant", "hardware", "size"),
+        [
+            pytest.param("sized", "h200", "2", id="the variant's first"),
+            pytest.param("plain", "mi355x", "4", id="then the strategy override's"),
+            pytest.param("sized", "mi355x", "4", id="where the variant's says nothing here"),
+            pytest.param("plain", "h200", "8", id="up to the node's GPUs"),
+        ],
+    )
+    def test_the_strategy_overrides_size_comes_second(
+        self, variant: str, hardware: str, size: str
+    ) -> None:
+        plan = server(recipe(self.RECIPE), variant=variant, hardware=hardware)
+        assert flags(plan) == ["--tensor-parallel-size", size]
+
+    @pytest.mark.parametrize(
+        ("strategy", "expected"),
+        [
+            ("single_node_tep", ["--enable-expert-parallel", "--tensor-parallel-size", "8"]),
+            ("single_node_dep", ["--enable-expert-parallel", "--data-parallel-size", "8"]),
+        ],
+    )
+    def test_other_layouts_take_all_gpus(self, strategy: str, expected: list[str]) -> None:
+        plan = server(recipe(self.RECIPE), variant="sized", strategy=strategy)
+        assert flags(plan) == expected
+
+    @pytest.mark.parametrize(
+        ("strategy", "nodes", "expected"),
+        [
+            ("single_node_tp", None, ["--tensor-parallel-size", "3"]),
+            ("single_node_tep", None, ["--tensor-parallel-size", "3"]),
+            ("multi_node_tp", 2, ["--tensor-parallel-size", "6", "--nnodes", "2"]),
+            ("multi_node_tp_pp", 2, ["--tensor-parallel-size", "3", "--pipeline-parallel-size"]),
+        ],
+    )
+    def test_the_operators_size_is_a_nodes(
+        self, strategy: str, nodes: int | None, expected: list[str]
+    ) -> None:
+        plan = server(recipe(self.RECIPE), variant="sized", strategy=strategy, nodes=nodes, tp=3)
+        at = plan.argv.index("--tensor-parallel-size")
+        assert plan.argv[at : at + len(expected)] == expected
+
+
+def test_where_a_size_comes_from_is_told() -> None:
+    plan = server(recipe("variants: {v: {precision: bf16, tp: 16}}"))
+    ((_, _, source),) = plan.arguments
+    assert source.layer == "variants.v.tp"
+    assert source.file == "recipes/models/org/model.yaml"
+    assert source.detail == "TP 16, but h200 has 8"
+
+
+def test_a_strategy_without_known_flags_is_refused() -> None:
+    # The name is one that the taxonomy allows; the layout is not one that is known here.
+    resolver = recipe(
+        "compatible_strategies: [multi_node_tp]",
+        strategies={"multi_node_tp": "deploy_type: multi_node"},
+    )
+    strategy = resolver.strategy("multi_node_tp").replace(name="multi_node_ring")
+    resolver.strategy = lambda _: strategy
+    with pytest.raises(UsageError) as caught:
+        deploy(resolver, nodes=2)
+    assert caught.value.message == "the strategy 'multi_node_ring' has no known parallelism flags"
+    assert caught.value.hint == (
+        "known: single_node_tp, single_node_tep, single_node_dep, multi_node_tp, "
+        "multi_node_tep, multi_node_tp_pp, multi_node_tp_dp, multi_node_dep, pd_cluster"
+    )
