@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _NAME = "vllm-launch"
-_GROUPS = {"recipes": "List, search and show recipes."}
+_GROUPS = {"recipes": "List and show recipes."}
 _ABOUT = "Serve a model with vLLM, with the flags that are known to be right for the hardware."
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.launcher import Operator
+from tests.cli.launcher import Host, Operator
 from tests.host import nvml_stub
 
 
@@ -34,18 +34,6 @@ def _collecting() -> Iterator[None]:
     """The launcher collects no garbage; where it runs inside of a test, that ends with it."""
     yield
     gc.enable()
-
-
-class Host:
-    """Machines whose NVIDIA driver is a stub."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-
-    def __call__(self, scenario: str) -> dict[str, str]:
-        """The variables that make a machine of a scenario."""
-        env = nvml_stub.env(scenario, self.directory)
-        return {name: env[name] for name in ("LD_LIBRARY_PATH", "NVML_STUB_SCENARIO")}
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.host import nvml_stub
+
 _SCRIPT = Path(sys.executable).with_name("vllm-launch")
 COMMAND = [str(_SCRIPT)] if _SCRIPT.exists() else [sys.executable, "-m", "vllm_launch"]
 LAUNCH = shlex.join(COMMAND)  # in a line of shell
@@ -32,9 +34,11 @@ DOCUMENTED = [
     "--enable-auto-tool-choice",
     "--reasoning-parser", "minimax_m3",
     "--speculative-config",
-    '{"method":"dspark","num_speculative_tokens":7,"attention_backend":"FLASHINFER_TS",'
-    '"kv_cache_dtype":"fp8","draft_sample_method":"probabilistic",'
-    '"rejection_sample_method":"block"}',
+    (
+        '{"method":"dspark","num_speculative_tokens":7,"attention_backend":"FLASHINFER_TS",'
+        '"kv_cache_dtype":"fp8","draft_sample_method":"probabilistic",'
+        '"rejection_sample_method":"block"}'
+    ),
 ]  # fmt: skip
 IMAGE = "vllm/vllm-openai:minimax-m31-flash"
 
@@ -51,7 +55,7 @@ record = {{
 }}
 print(json.dumps(record), flush=True)
 if {waits}:
-    print(signal.sigwait([signal.SIGTERM]), flush=True)
+    print(int(signal.sigwait([signal.SIGTERM])), flush=True)
 {ending}
 """
 
@@ -148,3 +152,15 @@ class Operator:
         """Run a line of shell, with the usual tools behind the operator's own programs."""
         tools = {"PATH": f"{self.bin}{os.pathsep}{os.defpath}"}
         return self.execute([shell, "-c", line], env=tools | (env or {}))
+
+
+class Host:
+    """Machines whose NVIDIA driver is a stub."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __call__(self, scenario: str) -> dict[str, str]:
+        """The variables that make a machine of a scenario."""
+        env = nvml_stub.env(scenario, self.directory)
+        return {name: env[name] for name in ("LD_LIBRARY_PATH", "NVML_STUB_SCENARIO")}

@@ -13,12 +13,6 @@ from tests.cli.launcher import B300, COMMAND, DOCUMENTED, FLASH, IMAGE, LAUNCH, 
 
 DRY = (*B300, "--dry-run")
 LINE = f"{LAUNCH} {shlex.join(DRY)}"
-SHELLS = [
-    pytest.param(
-        shell, marks=pytest.mark.skipif(shutil.which(shell) is None, reason=f"no {shell} here")
-    )
-    for shell in ("bash", "dash")
-]
 
 
 def words(printed: str) -> list[str]:
@@ -40,13 +34,26 @@ def test_the_answer_has_the_command_and_the_rest_is_remarks(operator: Operator) 
 
 
 def test_the_remarks_say_what_was_chosen_and_what_to_know(operator: Operator) -> None:
-    assert operator.run(*DRY).err.splitlines() == [
-        f"# {FLASH}: b300 · single_node_tp · variant default · features tool_calling, reasoning, "
-        "spec_decoding",
-        f"# note: needs vLLM 0.33.0 or newer (a nightly wheel until it is released); image {IMAGE}",
-        f"# see 'vllm-launch recipes show {FLASH}': What this recipe leaves out; TP4 or TP8 on "
-        "B200 and B300; Settings that vLLM 0.33.0 does not list",
-    ]
+    assert operator.run(*DRY).err == (
+        f"# {FLASH}: b300 · single_node_tp · variant default · "
+        "features tool_calling, reasoning, spec_decoding\n"
+        "# note: needs vLLM 0.33.0 or newer (a nightly wheel until it is released); "
+        f"image {IMAGE}\n"
+        f"# see 'vllm-launch recipes show {FLASH}': What this recipe leaves out; "
+        "TP4 or TP8 on B200 and B300; Settings that vLLM 0.33.0 does not list\n"
+    )
+
+
+def test_what_runs_beside_the_server_is_remarked(operator: Operator) -> None:
+    ran = operator.run("serve", M3, "--hardware", "h200", "--kv-offload", "lmcache", "--dry-run")
+    assert "# beside it, LMCache Server: see --output json\n" in ran.err
+
+
+def test_a_preset_speaks_for_itself(operator: Operator) -> None:
+    ran = operator.run("serve", M3, "--preset", "mi355x_agentx:tp4_c1", "--dry-run")
+    first, *others = ran.err.splitlines()
+    assert " · variant mxfp4 · preset mi355x_agentx:tp4_c1 · " in first
+    assert not [line for line in others if line.startswith("# variant")]
 
 
 def test_nothing_is_run(operator: Operator) -> None:
@@ -62,54 +69,35 @@ def test_no_program_need_be_there(operator: Operator) -> None:
 
 # Read back by a shell.
 
-NASTY = [
-    "a b",
-    "",
-    "it's",
-    '"',
-    "$HOME",
-    "`id`",
-    "\\",
-    "a\nb",
-    "*",
-    "~",
-    "!x",
-    "#",
-    "é",
-    "-",
-    "a=b;c",
-]
+NASTY = [b"a b", b"", b"it's", b'"', b"$HOME", b"`id`", b"\\", b"a\nb", b"*", b"~", b"!x", b"#",
+         b"-", b"a=b;c", "é".encode(), b"\xff\xc3"]  # fmt: skip
 
 
-@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("runtime", ["native", "docker", "podman"])
 @pytest.mark.parametrize(
-    "words",
+    ("options", "passed"),
     [
-        pytest.param([], id="documented"),
-        pytest.param(["--", "--flag", *NASTY], id="nasty words"),
-        pytest.param([b"--", b"--flag", b"\xff\xc3"], id="bytes"),
-        pytest.param(["-e", 'A=it\'s a $B `c` \\ \n "d"', "-e", "E="], id="nasty variables"),
+        pytest.param([], [], id="documented"),
+        pytest.param([], [b"--", b"--flag", *NASTY], id="nasty words"),
+        pytest.param([b"-e", b"A=" + b" ".join(NASTY), b"-e", b"E="], [], id="nasty variables"),
     ],
 )
 def test_a_shell_reads_back_what_would_be_executed(
-    operator: Operator, shell: str, runtime: str, words: list[str]
+    operator: Operator, runtime: str, options: list[bytes], passed: list[bytes]
 ) -> None:
     operator.install("vllm" if runtime == "native" else runtime)
-    line = (*B300, "--runtime", runtime, *words)
-    executed = operator.run(*line)
-    cut = line.index("--") if "--" in line else line.index(b"--") if b"--" in line else len(line)
-    printed = operator.run(*line[:cut], "--dry-run", *line[cut:])
+    line = (*B300, "--runtime", runtime, *options)
+    executed = operator.run(*line, *passed)
+    printed = operator.run(*line, "--dry-run", *passed)
     assert printed.status == 0
     command = printed.out.encode("utf-8", "surrogateescape")
-    evaluated = operator.execute([shutil.which(shell) or shell, "-c", command])
-    assert evaluated.argv == executed.argv
-    own = {name: executed.record["env"][name] for name in executed.record["env"]}
-    assert {name: evaluated.record["env"][name] for name in own} == own
+    for shell in filter(None, map(shutil.which, ("bash", "dash"))):
+        evaluated = operator.execute([shell, "-c", command])
+        assert evaluated.argv == executed.argv
+        assert evaluated.record["env"].items() >= executed.record["env"].items()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_each_process_of_a_deployment_stands_under_its_name(operator: Operator, shell: str) -> None:
+def test_each_process_of_a_deployment_stands_under_its_name(operator: Operator) -> None:
     operator.install("vllm")
     ran = operator.run(
         "serve", M3, "--hardware", "h200", "--strategy", "multi_node_tp", "--nodes", "2",
@@ -119,7 +107,7 @@ def test_each_process_of_a_deployment_stands_under_its_name(operator: Operator, 
         "# head 0",
         "# worker 1",
     ]
-    evaluated = operator.execute([shutil.which(shell) or shell, "-c", ran.out])
+    evaluated = operator.execute(["/bin/sh", "-c", ran.out])
     head, worker = evaluated.out.splitlines()
     assert '"--node-rank", "0"' in head
     assert '"--node-rank", "1"' in worker
@@ -136,7 +124,6 @@ def test_a_placeholder_is_printed_as_it_is(operator: Operator) -> None:
 # Into anything.
 
 
-@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     "command",
     [
@@ -149,15 +136,14 @@ def test_a_placeholder_is_printed_as_it_is(operator: Operator) -> None:
     ],
 )
 def test_a_reader_that_goes_away_is_no_fault(
-    operator: Operator, shell: str, command: str, tmp_path: Path
+    operator: Operator, command: str, tmp_path: Path
 ) -> None:
     """The reader says when it has closed the pipe: only then does the launcher begin."""
     status, told = tmp_path / "status", tmp_path / "told"
     operator.shell(
         f"mkfifo {tmp_path}/gone\n"
         f"{{ read -r _ <{tmp_path}/gone; {command}; echo $? >{status}; }} 2>{told} |\n"
-        f"{{ exec <&-; echo >{tmp_path}/gone; }}",
-        shell=shutil.which(shell) or shell,
+        f"{{ exec <&-; echo >{tmp_path}/gone; }}"
     )
     assert status.read_text() == "0\n"
     assert all(line.startswith("# ") for line in told.read_text().splitlines())
@@ -167,11 +153,11 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full 
 
 
 @FULL
-@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize(
     "command",
     [
         pytest.param(LINE, id="dry run"),
+        pytest.param(f"PYTHONUNBUFFERED=1 {LINE}", id="dry run, unbuffered"),
         pytest.param(f"{LINE} --output json", id="json"),
         pytest.param(f"{LAUNCH} explain {M3} --hardware b300", id="explain"),
         pytest.param(f"{LAUNCH} recipes list", id="recipes list"),
@@ -181,10 +167,8 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full 
         pytest.param(f"""echo '{{"recipe": "{M3}"}}' | {LAUNCH} resolve --batch -""", id="resolve"),
     ],
 )
-def test_an_answer_that_cannot_be_written_is_an_error(
-    operator: Operator, command: str, unbuffered: str
-) -> None:
-    ran = operator.shell(f"{command} >/dev/full", env={"PYTHONUNBUFFERED": unbuffered})
+def test_an_answer_that_cannot_be_written_is_an_error(operator: Operator, command: str) -> None:
+    ran = operator.shell(f"{command} >/dev/full")
     assert ran.status == 1
     *remarks, last = ran.err.splitlines()
     assert last == "error: cannot write the answer: No space left on device"

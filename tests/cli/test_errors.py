@@ -271,9 +271,16 @@ def test_an_option_that_does_not_exist(
             "--output: found 'shell'; expected text, json",
         ),
         case("empty text", (*DRY, "--variant", ""), "--variant: found ''; expected NAME"),
-        case("empty list", (*DRY, "-f", "a", "--feature="), "--feature: found ''; expected NAME[=MODE]"),
-        case("empty choice", (*DRY, "--role="), "--role: found ''; expected server, head, worker, "
-             "prefill, decode, instance"),
+        case(
+            "empty list",
+            (*DRY, "-f", "a", "--feature="),
+            "--feature: found ''; expected NAME[=MODE]",
+        ),
+        case(
+            "empty choice",
+            (*DRY, "--role="),
+            "--role: found ''; expected server, head, worker, prefill, decode, instance",
+        ),
         case(
             "GPUs",
             (*DRY, "--gpus", "0,,1"),
@@ -388,9 +395,7 @@ def test_names_that_only_look_secret(operator: Operator, name: str) -> None:
     assert f"export {name}=1\n" in operator.run(*DRY, "-e", f"{name}=1").out
 
 
-@pytest.mark.parametrize(
-    "name", ["1X", "A B", "A-B", "A.B", "É", "A$B"], ids=lambda name: repr(name)
-)
+@pytest.mark.parametrize("name", ["1X", "A B", "A-B", "A.B", "É", "A$B"], ids=repr)
 def test_names_that_no_variable_can_have(operator: Operator, name: str) -> None:
     told = (f"--env: {name!r} is no variable name", "write NAME=VALUE")
     check(operator, (*DRY, "-e", f"{name}=1"), told, 2)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ PROGRAMS += [pytest.param((engine, "--runtime", engine), id=engine) for engine i
 
 def after(argv: list[str], flag: str) -> list[str]:
     """The values of a flag that stands in a command several times."""
-    return [value for word, value in zip(argv, argv[1:], strict=False) if word == flag]
+    return [value for word, value in pairwise(argv) if word == flag]
 
 
 def until_image(argv: list[str]) -> list[str]:
@@ -158,7 +159,7 @@ def test_the_server_has_the_pid_of_the_launcher_and_gets_its_signals(
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("status", [0, 1, 2, 130, 255])
+@pytest.mark.parametrize("status", [0, 7, 255])
 def test_the_exit_status_is_the_servers(
     operator: Operator, program: tuple[str], status: int
 ) -> None:
@@ -252,7 +253,6 @@ def test_explain_has_no_token_in_it(operator: Operator) -> None:
 # Mounts.
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("env", "mount"),
     [
@@ -288,11 +288,11 @@ def test_explain_has_no_token_in_it(operator: Operator) -> None:
     ],
 )
 def test_the_hub_cache_is_mounted_from_where_it_is(
-    operator: Operator, engine: str, env: dict[str, str], mount: str
+    operator: Operator, env: dict[str, str], mount: str
 ) -> None:
-    operator.install(engine)
+    operator.install("podman")
     del operator.env["XDG_CACHE_HOME"]
-    ran = operator.run(*B300, "--runtime", engine, env=env)
+    ran = operator.run(*B300, "--runtime", "podman", env=env)
     mounts = after(until_image(ran.argv), "-v")
     assert mounts == [mount.format(home=operator.home, cwd=operator.cwd)]
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import vllm_launch.commands
-from tests.cli.conftest import Host
-from tests.cli.launcher import B300, FLASH, M3, Operator
+from tests.cli.launcher import B300, FLASH, M3, Host, Operator
 from vllm_launch.__main__ import main
 from vllm_launch.errors import (
     CheckFailed,

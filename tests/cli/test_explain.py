@@ -46,11 +46,16 @@ PARALLELISM = {
 }  # fmt: skip
 
 
+_EXPLAINED: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+
+
 def processes(operator: Operator, plan: tuple[str, ...]) -> list[dict[str, Any]]:
-    ran = operator.run("explain", *plan, "--output", "json")
-    assert ran.status == 0, ran.err
-    found: list[dict[str, Any]] = ran.json["deployment"]["processes"]
-    return found
+    """A plan's processes with their provenance; explained once for all tests."""
+    if plan not in _EXPLAINED:
+        ran = operator.run("explain", *plan, "--output", "json")
+        assert ran.status == 0, ran.err
+        _EXPLAINED[plan] = ran.json["deployment"]["processes"]
+    return _EXPLAINED[plan]
 
 
 def places(process: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

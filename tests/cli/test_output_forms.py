@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Host
-from tests.cli.launcher import B300, DOCUMENTED, DOCUMENTED_ENV, FLASH, M3, Operator
+from tests.cli.launcher import B300, DOCUMENTED, DOCUMENTED_ENV, FLASH, M3, Host, Operator
 from vllm_launch import __version__
 
 PROCESS = {"role", "rank", "argv", "env", "docker_argv", "provenance"}
@@ -38,8 +37,8 @@ PLANS = [
     pytest.param((FLASH, "--hardware", "gb200", "--strategy", "pd_cluster"), id="pools"),
     pytest.param((M3, "--hardware", "h200", "--kv-offload", "lmcache"), id="KV offload"),
     pytest.param(
-        (FLASH, "--hardware", "b300", "--gpus", "0,1,2,3", "--port", "9000", "-e", "A=1", "--tp", "4",
-         "--", "--max-model-len", "65536"),
+        (FLASH, "--hardware", "b300", "--gpus", "0,1,2,3", "--port", "9000", "-e", "A=1",
+         "--tp", "4", "--", "--max-model-len", "65536"),
         id="the operator's own",
     ),
 ]  # fmt: skip
@@ -85,15 +84,15 @@ def test_every_word_and_variable_has_a_place_or_a_detail(
             token for entry in arguments for token in entry["argument"]
         ] == process["argv"]
         assert {entry["name"]: entry["value"] for entry in variables} == process["env"]
-        entries = [*arguments, *variables]
-        for entry in [*entries, *(lost for entry in entries for lost in entry["beat"])]:
-            assert {"layer", "file", "line", "detail"} <= entry.keys()
-            assert entry["layer"]
-            if entry["file"] is None:
-                assert entry["line"] is None
-                assert entry["detail"]
+        winners = [*arguments, *variables]
+        for place in [*winners, *(lost for winner in winners for lost in winner["beat"])]:
+            assert {"layer", "file", "line", "detail"} <= place.keys()
+            assert place["layer"]
+            if place["file"] is None:
+                assert place["line"] is None
+                assert place["detail"]
             else:
-                assert entry["line"] >= 1
+                assert place["line"] >= 1
 
 
 def test_a_deployment_with_a_store_says_what_runs_beside_it(operator: Operator) -> None:

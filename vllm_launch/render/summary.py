@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ..model.deployment import Deployment
     from ..model.recipe import Note, Recipe
 
+_USUAL = ("asked for", "the recipe's default")
+
 
 def summary(deployment: Deployment) -> str:
     """The choice on one line, then what to know before the command is run."""
@@ -45,7 +47,7 @@ def _surprises(choice: Choice) -> Iterator[str]:
     """What was found on the host, and why a variant other than the usual one was taken."""
     for subject, picked, why in choice.reasons:
         found = subject == "hardware" and choice.request.profile is not None
-        other = subject == "variant" and choice.request.variant is None and picked != "default"
+        other = subject == "variant" and choice.preset is None and why not in _USUAL
         if found or other:
             yield f"{subject} {picked}: {why}"
 
