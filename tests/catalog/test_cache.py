@@ -163,7 +163,7 @@ def test_a_corrupt_cache_is_no_cache(tmp_path: Path, cache: Path, parsed: list[s
     tree = files.read_tree(str(path), "x")
     [kept] = cached(cache)
     content = kept.read_bytes()
-    for seed in range(300):
+    for seed in range(150):
         changed = spoilt(content, seed)
         if changed == content:
             continue
@@ -324,7 +324,7 @@ import os, sys
 from vllm_launch.catalog import files
 from vllm_launch.catalog.tree import plain
 os.getpid = lambda: 1  # as two containers with one home may both have it
-for number in range(150):
+for number in range(100):
     for path in sys.argv[1:]:
         tree = plain(files.read_tree(path, path))
         assert tree["is"] == os.path.basename(path), tree

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.catalog import texts
 from tests.catalog.conftest import Faults, ReadRecipe
@@ -86,7 +85,7 @@ def renamed(path: str, name: str) -> tuple[str, str]:
     else:
         block[last] = name
         shown += f".{last}"
-    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True), shown.removeprefix(".")
+    return texts.as_yaml(whole), shown.removeprefix(".")
 
 
 @pytest.mark.parametrize(("path", "kind"), PLACES.items(), ids=PLACES)

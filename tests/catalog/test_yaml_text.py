@@ -305,14 +305,14 @@ BOMBS = {
     "a billion laughs": (laughs(10, 10), MANY),
     "twice as many each time": (laughs(60, 2), MANY),
     "a list of lists, squared": ("a: &a [" + "x, " * 400 + "x]\nb: [" + "*a, " * 400 + "*a]", MANY),
-    "mappings": ("a: &a {b: 1, c: 2}\nd: [" + "*a, " * 90_000 + "*a]", MANY),
+    "mappings": ("a: &a {b: 1, c: 2}\nd: [" + "*a, " * 50_000 + "*a]", MANY),
     "a long text many times": (
         "a: &a " + "x" * 10_000 + "\nb: [" + "*a, " * 200 + "*a]",
         "aliases expand to over 1048576 characters",
     ),
     "a list in itself": ("&a [*a]", DEEP),
     "a mapping in itself": ("&a {b: {c: *a}}", DEEP),
-    "many values without aliases": ("[" + "1," * 200_000 + "]", MANY),
+    "many values without aliases": ("[" + "1," * 101_000 + "]", MANY),
 }
 
 
@@ -324,7 +324,7 @@ def test_a_bomb_does_not_go_off(text: str, expected: str) -> None:
     assert time.monotonic() - started < 10  # it takes a second or two
 
 
-@pytest.mark.parametrize("levels", [66, 100, 900, 5_000, 100_000])
+@pytest.mark.parametrize("levels", [66, 400, 1_500])
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 @pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
 def test_deep_nesting_is_refused(
@@ -348,6 +348,6 @@ def test_sixty_four_levels_are_read() -> None:
 def test_a_long_key_does_not_make_long_work() -> None:
     """Each value's place is told by its keys; those of a bomb would be gigabytes."""
     started = time.monotonic()
-    text = "? " + "k" * 500_000 + "\n: [" + "1," * 99_000 + "1]"
+    text = "? " + "k" * 500_000 + "\n: [" + "1," * 60_000 + "1]"
     assert errors(text) == ["1:3: a key of 500000 characters; at most 200 are allowed"]
     assert time.monotonic() - started < 10

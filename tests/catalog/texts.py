@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -189,11 +190,20 @@ DATA = {
 }  # fmt: skip
 
 
+_FULL = yaml.safe_load(FULL)
+_FULL["meta"]["date_added"] = "2026-06-12"
+
+
 def full() -> Any:
-    """The full recipe as data."""
-    data = yaml.safe_load(FULL)
-    data["meta"]["date_added"] = "2026-06-12"
-    return data
+    """The full recipe as data, to be changed at will."""
+    return copy.deepcopy(_FULL)
+
+
+def as_yaml(data: Any) -> str:
+    """Data in YAML's block style."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
+    return text
 
 
 def published() -> str:

@@ -60,7 +60,9 @@ def test_links_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_options_in_launcher_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = re.findall(r"vllm-launch ((?:serve|explain|fit|detect|resolve|recipes|--)[^`\n]*)", text)
+    lines = re.findall(
+        r"vllm-launch ((?:serve|explain|fit|detect|resolve|recipes|--)[^`\n]*)", text
+    )
     used = {
         flag
         for line in lines

@@ -680,14 +680,15 @@ class TestNodes:
         presets:
           several: {hardware: h200, strategy: multi_node_tp}
           three: {hardware: h200, strategy: multi_node_tp, select: {nodes: 3}}
+          alone: {hardware: h200, strategy: single_node_tp, select: {nodes: 3}}
           box: {hardware: rtx_5090, strategy: multi_node_tp}
         meta: {hardware: {rtx_5090: verified}}
     """
 
     @pytest.mark.parametrize(
         ("preset", "asked", "nodes"),
-        [("several", None, 2), ("three", None, 3), ("three", 2, 2)],
-        ids=["two for a multi-node strategy", "what it selects", "what is asked for"],
+        [("several", None, 2), ("three", None, 3), ("three", 2, 2), ("alone", None, 1)],
+        ids=["two for a multi-node strategy", "what it selects", "what is asked for", "just one"],
     )
     def test_a_presets_strategy_gets_its_nodes(
         self, preset: str, asked: int | None, nodes: int

@@ -209,6 +209,7 @@ class TestHardened:
     RDMA = ("--device", "/dev/infiniband")
     SIMPLE = '{"kv_connector":"SimpleCPUOffloadConnector"}'
     NIXL = '{"kv_connector":"NixlConnector"}'
+    MOONCAKE = '{"kv_connector":"MooncakeStoreConnector"}'
 
     @pytest.mark.parametrize(
         ("args", "needed"),
@@ -225,6 +226,11 @@ class TestHardened:
                 ("--kv-transfer-config", NIXL, "--numa-bind"),
                 ["--cap-add", "IPC_LOCK", "--cap-add", "SYS_NICE", *RDMA],
                 id="RDMA",
+            ),
+            pytest.param(
+                ("--kv-transfer-config", MOONCAKE),
+                ["--cap-add", "IPC_LOCK", *RDMA],
+                id="RDMA of a store",
             ),
             pytest.param(
                 (f"--kv-transfer-config={NIXL}",),

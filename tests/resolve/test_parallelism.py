@@ -157,12 +157,47 @@ class TestSingleNodeTp:
         assert plan.argv[at : at + len(expected)] == expected
 
 
-def test_where_a_size_comes_from_is_told() -> None:
-    plan = server(recipe("variants: {v: {precision: bf16, tp: 16}}"))
-    ((_, _, source),) = plan.arguments
-    assert source.layer == "variants.v.tp"
-    assert source.file == "recipes/models/org/model.yaml"
-    assert source.detail == "TP 16, but h200 has 8"
+@pytest.mark.parametrize(
+    ("variant", "hardware", "layer", "detail"),
+    [
+        pytest.param("tp: 2", "h200", "variants.v.tp", "TP 2", id="said"),
+        pytest.param("tp: 16", "h200", "variants.v.tp", "TP 16, but h200 has 8", id="capped"),
+        pytest.param(
+            "vram_minimum_gb: 100",
+            "h200",
+            "variants.v.vram_minimum_gb",
+            "100 GB fit one GPU",
+            id="one GPU holds it",
+        ),
+        pytest.param(
+            "label: x", "h200", "strategies.single_node_tp", "all 8 GPUs of a h200 node", id="all"
+        ),
+        pytest.param(
+            "label: x",
+            "rtx_5090",
+            "strategies.single_node_tp",
+            "the GPU of a rtx_5090 node",
+            id="one",
+        ),
+    ],
+)
+def test_where_a_size_comes_from_is_told(
+    variant: str, hardware: str, layer: str, detail: str
+) -> None:
+    resolver = recipe(
+        f"{{meta: {{hardware: {{rtx_5090: verified}}}}, "
+        f"variants: {{v: {{precision: bf16, {variant}}}}}}}"
+    )
+    ((_, _, source),) = server(resolver, hardware=hardware).arguments
+    assert (source.layer, source.detail) == (layer, detail)
+    file = "models/org/model" if layer.startswith("variants") else layer.replace(".", "/")
+    assert source.file == f"recipes/{file}.yaml"
+    assert source.line >= 1
+
+
+def test_the_operators_size_is_the_operators() -> None:
+    ((_, _, source),) = server(recipe(), tp=4).arguments
+    assert (source.layer, source.detail) == ("operator", "TP 4")
 
 
 def test_a_strategy_without_known_flags_is_refused() -> None:

@@ -378,7 +378,7 @@ RECIPE = table(
     omni=data,
     guide=text,
     required=("model", "variants"),
-    # The published JSON's own keys; "alternatives" is read before (see recipes.py).
+    # The published JSON's own keys; "alternatives" is read before (see published.py).
     ignored=("hf_id", "recommended_command", "source"),
 )
 

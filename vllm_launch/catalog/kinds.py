@@ -28,6 +28,7 @@ _MOST = 100_000
 _HINTS = 100
 _CANDIDATES = 1000
 
+_NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
 _NAMES = {
     "text": "text",
     "int": "a whole number",
@@ -88,11 +89,17 @@ class Reading:
 def describe(node: Node) -> str:
     """What was found, in a few words."""
     kind, _, _, value, raw = node
-    if kind == "odd":
-        return f"{raw}, which YAML 1.1 reads as {value}"
     if kind == "text":
         return f"the text {value[:40]!r}"
-    return f"{_NAMES[kind]} ({raw[:40]})" if raw else _NAMES[kind]
+    shown = " ".join(raw.split())[:40]
+    if kind == "odd":
+        return f"{shown}, which YAML 1.1 reads as {value}"
+    return f"{_NAMES[kind]} ({shown})" if shown else _NAMES[kind]
+
+
+def _in_quotes(node: Node) -> str:
+    raw = node[4]
+    return f'write "{raw}" in quotes' if raw and raw.isprintable() and len(raw) <= 40 else ""
 
 
 def closest(word: str, words: Iterable[str]) -> str:
@@ -110,11 +117,9 @@ def _mismatch(node: Node, path: str, reading: Reading, wanted: str, hint: str = 
 
 def text(node: Node, path: str, reading: Reading) -> Any:
     """Text. What YAML reads as a number, date or boolean is refused, not guessed at."""
-    kind, _, _, value, raw = node
-    if kind != "text":
-        hint = f'write "{raw}" in quotes' if raw else ""
-        return _mismatch(node, path, reading, "text", hint)
-    return value
+    if node[0] != "text":
+        return _mismatch(node, path, reading, "text", _in_quotes(node))
+    return node[3]
 
 
 def name(node: Node, path: str, reading: Reading) -> Any:
@@ -123,9 +128,6 @@ def name(node: Node, path: str, reading: Reading) -> Any:
     if value is not ABSENT and not _is_name(value):
         return _mismatch(node, path, reading, _NAME)
     return value
-
-
-_NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
 
 
 def _is_name(text: str) -> bool:
@@ -224,9 +226,9 @@ def mapping(node: Node, path: str, reading: Reading) -> Any:
 
 
 def _refuse_odd(node: Node, path: str, reading: Reading) -> None:
-    kind, _, _, value, raw = node
+    kind, _, _, value, _ = node
     if kind == "odd":
-        _mismatch(node, path, reading, "a plain value", f'write "{raw}" in quotes')
+        _mismatch(node, path, reading, "a plain value", _in_quotes(node))
     elif kind == "map":
         for key, _, _, child in value:
             _refuse_odd(child, f"{path}.{key}", reading)

@@ -158,6 +158,10 @@ class _Converter:
         if self.characters > MAX_BYTES:
             message = f"aliases expand to over {MAX_BYTES} characters"
             raise SyntaxFault(line, column, message, path=path)
+        message = refused(raw)
+        if message:
+            self.fault(node, path, message, "remove it")
+            return ("text", line, column, raw, "")
         if tag == "null" and raw in _NULLS:
             return ("null", line, column, None, raw)
         if tag == "timestamp":
@@ -171,9 +175,6 @@ class _Converter:
         if tag in _ODD:
             return ("odd", line, column, _ODD[tag], raw)
         self.check_tag(node, "str", path)
-        message = refused(raw)
-        if message:
-            self.fault(node, path, message, "remove it")
         return ("text", line, column, raw, "")
 
     def fault(self, node: yaml.Node, path: str, message: str, hint: str = "") -> None:

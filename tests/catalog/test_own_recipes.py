@@ -1,0 +1,211 @@
+"""The recipes of this project: all of them read, resolve and say what they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from vllm_launch.catalog.library import Library, bundled
+from vllm_launch.errors import NothingFits
+from vllm_launch.model.choice import Request
+from vllm_launch.model.deployment import Deployment
+from vllm_launch.model.record import Record
+from vllm_launch.resolve.choose import why_not
+from vllm_launch.resolve.resolver import Resolver
+
+STRATEGIES = (
+    "single_node_tp", "single_node_tep", "single_node_dep", "multi_node_tp", "multi_node_tep",
+    "multi_node_dep", "multi_node_tp_pp", "multi_node_tp_dp", "pd_cluster",
+)  # fmt: skip
+
+
+def combinations(library: Library) -> Iterator[tuple[str, str, str]]:
+    """Every recipe and variant with each hardware that it is for."""
+    profiles = library.taxonomy.hardware_profiles
+    for recipe in map(library.recipe, library.recipe_ids()):
+        for variant in recipe.variants.values():
+            for hardware in variant.supported_hardware or recipe.meta.hardware:
+                if why_not(recipe, variant, profiles[hardware]) is None:
+                    yield recipe.id, variant.id, hardware
+
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("XDG_CACHE_HOME", "/dev/null")  # collecting tests leaves nothing behind
+    RECIPES = tuple(bundled().recipe_ids())
+    STORES = bundled().kv_stores()
+    COMBINATIONS = tuple(combinations(bundled()))
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return bundled()
+
+
+def records(value: Any) -> Iterator[Record]:
+    """A record and every record in it."""
+    if isinstance(value, Record):
+        yield value
+        for field in type(value)._fields:
+            yield from records(getattr(value, field))
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from records(each)
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from records(each)
+
+
+def everything(library: Library) -> Iterator[Record]:
+    yield library.taxonomy
+    for recipe_id in RECIPES:
+        yield library.recipe(recipe_id)
+    for name in library.taxonomy.strategies:
+        yield library.strategy(name)
+    for name in STORES:
+        yield library.kv_store(name)
+
+
+def arguments(library: Library) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    fields = ("args", "base_args", "extra_args", "vllm_args", "mandatory_args")
+    for whole in everything(library):
+        for record in records(whole):
+            for field in fields:
+                yield from getattr(record, field, None) or ()
+
+
+def test_there_are_recipes_strategies_and_stores() -> None:
+    assert "MiniMaxAI/MiniMax-M3" in RECIPES
+    assert "MiniMaxAI/MiniMax-M3.1-Flash" in RECIPES
+    assert len(STORES) == 2
+
+
+def test_every_file_reads_without_a_word(library: Library) -> None:
+    assert len(list(everything(library))) == 1 + len(RECIPES) + len(STRATEGIES) + len(STORES)
+    assert library.warnings == []
+
+
+def test_the_taxonomy_names_what_there_is(library: Library) -> None:
+    taxonomy = library.taxonomy
+    assert sorted(taxonomy.strategies) == sorted(STRATEGIES)
+    brands = {profile.brand for profile in taxonomy.hardware_profiles.values()}
+    for option in taxonomy.kv_offload.values():
+        assert set(option.strategies or ()) <= set(taxonomy.strategies)
+        assert set(option.brands or ()) <= brands
+        assert not option.group or option.group in taxonomy.kv_offload_groups
+
+
+@pytest.mark.parametrize("recipe_id", RECIPES)
+def test_a_recipe_names_only_recipes_and_tasks_that_there_are(
+    library: Library, recipe_id: str
+) -> None:
+    recipe = library.recipe(recipe_id)
+    assert recipe.model.model_id == recipe_id
+    assert set(recipe.meta.related_recipes) <= set(RECIPES) - {recipe_id}
+    assert set(recipe.meta.tasks) <= {task.id for task in library.taxonomy.tasks}
+    for feature in recipe.features.values():
+        for other in feature.excludes:
+            assert feature.id in recipe.features[other].excludes
+
+
+@pytest.mark.parametrize(
+    ("recipe_id", "variant", "hardware"),
+    COMBINATIONS,
+    ids=["-".join(each).rpartition("/")[2] for each in COMBINATIONS],
+)
+def test_every_variant_resolves_on_its_hardware_under_every_strategy(
+    library: Library, recipe_id: str, variant: str, hardware: str
+) -> None:
+    recipe = library.recipe(recipe_id)
+    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolved = 0
+    for strategy in resolver.chooser.offered(library.taxonomy.hardware_profiles[hardware]):
+        nodes = 2 if strategy.startswith("multi_node") else None
+        request = Request(variant=variant, hardware=hardware, strategy=strategy, nodes=nodes)
+        check(resolver.resolve(resolver.choose(request)), recipe_id, strategy)
+        resolved += 1
+    assert resolved >= 3
+
+
+def check(deployment: Deployment, recipe_id: str, strategy: str) -> None:
+    several = strategy.startswith("multi_node") or strategy == "pd_cluster"
+    assert len(deployment.processes) >= 2 if several else len(deployment.processes) == 1
+    assert (deployment.router is not None) == (strategy == "pd_cluster")
+    assert deployment.image
+    for process in deployment.processes:
+        assert process.argv[:3] == ["vllm", "serve", process.model]
+        assert all(isinstance(word, str) and word for word in process.argv)
+        assert process.value("--block-size") == "128", recipe_id
+
+
+@pytest.mark.parametrize("recipe_id", RECIPES)
+def test_every_preset_and_point_resolves(library: Library, recipe_id: str) -> None:
+    recipe = library.recipe(recipe_id)
+    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    for preset in recipe.presets.values():
+        assert preset.source.href.startswith("https://"), preset.id
+        for point in (None, *preset.points):
+            request = Request(preset=preset.id, point=point)
+            assert resolver.resolve(resolver.choose(request)).processes
+
+
+@pytest.mark.parametrize("recipe_id", RECIPES)
+def test_every_feature_resolves_in_every_mode_somewhere(library: Library, recipe_id: str) -> None:
+    recipe = library.recipe(recipe_id)
+    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    wanted = {
+        (feature.id, mode)
+        for feature in recipe.features.values()
+        for mode in (feature.modes or (None,))
+    }
+    found = set()
+    for own, variant, hardware in COMBINATIONS:
+        for feature in sorted(wanted - found, key=str) if own == recipe_id else ():
+            request = Request(variant=variant, hardware=hardware, features=(feature,))
+            try:
+                deployment = resolver.resolve(resolver.choose(request))
+            except NothingFits:
+                continue
+            if feature in deployment.choice.features:
+                found.add(feature)
+    assert found == wanted
+
+
+def test_no_flag_shares_an_element_with_its_value(library: Library) -> None:
+    seen = 0
+    for flag, tokens, source in arguments(library):
+        assert flag.startswith("--"), source
+        assert "=" not in flag, source
+        assert not any(char.isspace() for char in flag), source
+        assert len(tokens) <= 2, source
+        seen += 1
+    assert seen > 100
+
+
+def test_every_json_value_is_json(library: Library) -> None:
+    seen = 0
+    for _, tokens, source in arguments(library):
+        for value in tokens[1:]:
+            if value.startswith(("{", "[")):
+                assert json.loads(value, object_pairs_hook=once), source
+                seen += 1
+    assert seen > 20
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping whose keys stand there once each."""
+    assert len(dict(pairs)) == len(pairs), pairs
+    return dict(pairs)
+
+
+# A point is told by its label.
+UNDESCRIBED = ("Point",)
+
+
+def test_everything_that_is_offered_is_described(library: Library) -> None:
+    for whole in everything(library):
+        for record in records(whole):
+            if "description" in type(record)._fields and type(record).__name__ not in UNDESCRIBED:
+                assert record.description.strip(), record  # type: ignore[attr-defined]
