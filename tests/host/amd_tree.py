@@ -36,7 +36,7 @@ def card(number: int, bus: int, device: str, total: int | None, **more: str) -> 
     return {f"sys/class/drm/card{number}/device/{name}": text for name, text in contents.items()}
 
 
-def mi355x(count: int = 8) -> dict[str, str]:
+def _node_of(count: int, device: str, gfx: int, total: int, product: str) -> dict[str, str]:
     """An OAM node. Two CPU nodes come first; a BMC's VGA holds card0."""
     tree = {
         "sys/class/kfd/kfd/topology/nodes/0/properties": CPU_NODE,
@@ -47,19 +47,41 @@ def mi355x(count: int = 8) -> dict[str, str]:
         "opt/rocm/.info/version": "7.0.2-56\n",
         "dev/kfd": "",
         "dev/dri/card0": "",
-        "dev/dri/renderD128": "",
     }
     for index in range(count):
         bus = 0x05 + 0x10 * index
         more = {
-            "product_name": "AMD Instinct MI355X OAM\n",
-            "unique_id": f"{index:016x}\n",
+            "product_name": f"{product}\n",
+            "unique_id": f"{0xABCDEF0000000000 + index:016x}\n",
             "current_compute_partition": "SPX\n",
             "current_memory_partition": "NPS1\n",
+            "numa_node": f"{2 * index // count}\n",
         }
-        tree |= node(2 + index, bus, "75a3", 90500)
-        tree |= card(1 + index, bus, "75a3", MI355X_BYTES, **more)
+        tree |= node(2 + index, bus, device, gfx)
+        tree |= {f"sys/class/kfd/kfd/topology/nodes/{2 + index}/gpu_id": f"{1000 + index}\n"}
+        tree |= card(1 + index, bus, device, total, **more)
+        tree[f"dev/dri/renderD{128 + index}"] = ""
     return tree
+
+
+def mi355x(count: int = 8) -> dict[str, str]:
+    """An OAM node of MI355X."""
+    return _node_of(count, "75a3", 90500, MI355X_BYTES, "AMD Instinct MI355X OAM")
+
+
+def mi300x(count: int = 8) -> dict[str, str]:
+    """An OAM node of MI300X."""
+    return _node_of(count, "74a1", 90402, MI300X_BYTES, "AMD Instinct MI300X OAM")
+
+
+def held(pid: int, size: int, gpu: int = 0, program: str = "python3") -> dict[str, str]:
+    """A process that holds memory of a GPU of an OAM node, as the kernel tells it."""
+    return {
+        f"sys/class/kfd/kfd/proc/{pid}/pasid": "32769\n",
+        f"sys/class/kfd/kfd/proc/{pid}/vram_{1000 + gpu}": f"{size}\n",
+        f"sys/class/kfd/kfd/proc/{pid}/vram_{1000 + gpu + 1}": "0\n",
+        f"proc/{pid}/comm": f"{program}\n",
+    }
 
 
 def apu_and_discrete() -> dict[str, str]:

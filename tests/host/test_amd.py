@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.host import amd_tree
-from vllm_launch.host import amd, amd_smi, amd_sysfs, facts
+from tests.host import amd_tree, amdsmi_stub
+from tests.host.machines import Machine
+from vllm_launch.host import amd, amd_smi, amd_sysfs, apart, facts
+from vllm_launch.model.host import GpuProcess, HostFacts
 
 Files = Callable[[dict[str, str]], str]
+ReadHost = Callable[..., HostFacts]
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,15 +35,54 @@ class TestKernel:
         assert host.rocm == "7.0.2"
         assert host.video_gid == os.stat(f"{root}/dev/kfd").st_gid
         assert host.render_gid == os.stat(f"{root}/dev/dri/renderD128").st_gid
+        assert host.device_access == tuple(
+            (name, "read and write")
+            for name in ("/dev/kfd", *(f"/dev/dri/renderD{128 + index}" for index in range(8)))
+        )
         assert [gpu.index for gpu in host.gpus] == list(range(8))
         gpu = host.gpus[1]
         assert (gpu.vendor, gpu.name) == ("AMD", "AMD Instinct MI355X OAM")
         assert (gpu.pci_device_id, gpu.pci_bus_id) == ("75a3", "0000:15:00.0")
-        assert (gpu.gfx_target, gpu.uuid) == ("gfx950", "0000000000000001")
+        assert (gpu.gfx_target, gpu.uuid) == ("gfx950", "GPU-abcdef0000000001")
+        assert (gpu.numa_node, host.gpus[7].numa_node) == (0, 1)
         assert (gpu.memory_bytes, gpu.memory_used_bytes) == (amd_tree.MI355X_BYTES, 297795584)
+        assert gpu.memory_free_bytes == amd_tree.MI355X_BYTES - 297795584
+        assert gpu.processes is None
         assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
         assert gpu.unknown == ()
         assert host == facts.from_dict(facts.to_dict(host))
+
+    def test_processes_are_named_by_program(self, files: Files) -> None:
+        first, second, *_ = amd.read(
+            files({**amd_tree.mi355x(), **amd_tree.held(4711, 5 << 30), **amd_tree.held(7, 0)})
+        ).gpus
+        assert first.processes == (GpuProcess(pid=4711, name="python3", memory_bytes=5 << 30),)
+        assert second.processes == ()
+
+    def test_a_driver_that_came_as_a_package_has_a_version(self, files: Files) -> None:
+        tree = {**amd_tree.mi355x(1), "sys/module/amdgpu/version": "6.14.14\n"}
+        assert amd.read(files(tree)).amd_driver == "6.14.14"
+
+    def test_rocm_elsewhere(self, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+        root = files({**amd_tree.card(0, 1, "744c", 24 << 30), "rocm7/.info/version": "7.1.0-1\n"})
+        monkeypatch.setenv("ROCM_PATH", f"{root}/rocm7")
+        assert amd.read(root).rocm == "7.1.0"
+
+    def test_device_files_that_cannot_be_opened(self, files: Files) -> None:
+        root = files(amd_tree.mi355x(2))
+        os.remove(f"{root}/dev/kfd")
+        os.remove(f"{root}/dev/dri/renderD129")
+        os.mkdir(f"{root}/dev/dri/renderD129")  # refuses root too
+        assert amd.read(root).device_access == (
+            ("/dev/kfd", "No such file or directory"),
+            ("/dev/dri/renderD128", "read and write"),
+            ("/dev/dri/renderD129", "Is a directory"),
+        )
+
+    def test_another_vendors_render_node_is_not_ours(self, files: Files) -> None:
+        other = {"sys/class/drm/renderD128/device/vendor": "0x10de\n"}
+        host = amd.read(files({**amd_tree.mi355x(2), **other}))
+        assert [name for name, _ in host.device_access] == ["/dev/kfd", "/dev/dri/renderD129"]
 
     def test_integrated_graphics_are_left_out_and_named(self, files: Files) -> None:
         host = amd.read(files(amd_tree.apu_and_discrete()))
@@ -165,9 +207,10 @@ def command(
     """Put an ``amd-smi`` on the path that prints what it is given, or is a script."""
     path = tmp_path / "bin" / "amd-smi"
 
-    def install(static: str = "", listing: str = "", script: str = "") -> None:
+    def install(static: str = "", listing: str = "", processes: str = "", script: str = "") -> None:
         (tmp_path / "static").write_text(static)
         (tmp_path / "list").write_text(listing)
+        (tmp_path / "process").write_text(processes)
         path.write_text(script or f'#!/bin/sh\n[ "$2" = --json ] && /bin/cat "{tmp_path}/$1"\n')
         path.chmod(0o755)
 
@@ -272,11 +315,12 @@ def test_an_amd_smi_that_hangs_is_left_behind(
     command: Callable[..., None], files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(amd_smi, "TIMEOUT_S", 1.0)
-    command(script=f"#!/bin/sh\n/bin/sleep 600 & echo $! > {tmp_path}/pid; wait\n")
+    command(script=f'#!/bin/sh\n/bin/sleep 600 & echo $! > "{tmp_path}/pid-$1"; wait\n')
     host = amd.read(files(amd_tree.mi355x()))
     assert len(host.gpus) == 8
-    assert dict(host.looked_for)[amd_smi.SOURCE] == "`amd-smi static` gave no answer in 1 s"
-    assert is_gone(int((tmp_path / "pid").read_text()))
+    assert dict(host.looked_for)[amd_smi.SOURCE] == "`amd-smi static` gave no answer in 1.0 s"
+    for what in ("static", "list", "process"):
+        assert is_gone(int((tmp_path / f"pid-{what}").read_text()))
 
 
 def is_gone(pid: int) -> bool:
@@ -325,6 +369,12 @@ def amdsmi_get_gpu_compute_partition(handle):
     return "SPX"
 def amdsmi_get_gpu_memory_partition(handle):
     return "NPS1"
+def amdsmi_topo_get_numa_node_number(handle):
+    return handle
+def amdsmi_get_gpu_process_list(handle):
+    return []
+def amdsmi_get_gpu_driver_info(handle):
+    return {"driver_version": "6.14.14"}
 """
 REFUSING = """
 def refused(*args):
@@ -347,9 +397,7 @@ def library(
     return install
 
 
-def test_amdsmi(
-    library: Callable[[str], None], files: Files, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_amdsmi(library: Callable[[str], None], files: Files) -> None:
     library(LIBRARY)
     host = amd.read(files({}))
     assert host.looked_for == ((amd.LIBRARY, "2 GPUs"),)
@@ -361,7 +409,7 @@ def test_amdsmi(
     assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
     assert gpu.unknown == ()
     assert sys.modules["amdsmi"].open_count == 0
-    assert capfd.readouterr() == ("", "")
+    assert host.amd_driver == "6.14.14"
 
 
 def test_what_amdsmi_prints_never_reaches_a_pipe(
@@ -370,22 +418,23 @@ def test_what_amdsmi_prints_never_reaches_a_pipe(
     library(LIBRARY)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])}
     env.pop("PYTHONUNBUFFERED", None)  # it takes C's buffer away too
-    script = "print('before'); from vllm_launch.host import amd; amd.read('/none'); print('after')"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=env,
-        stdout=subprocess.PIPE,
-        check=True,
+    script = (
+        "print('before'); from vllm_launch.host import facts; "
+        "assert len(facts.read_host('/none').gpus) == 2; print('after')"
     )
-    assert done.stdout == b"before\nafter\n"
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"before\nafter\n", b"")
 
 
-def test_amdsmi_with_standard_output_closed(library: Callable[[str], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_amdsmi_with_standard_streams_closed(
+    library: Callable[[str], None], tmp_path: Path, closed: str
+) -> None:
     library(LIBRARY)
-    script = "from vllm_launch.host import amd; assert len(amd.read('/none').gpus) == 2"
+    script = "from vllm_launch.host import facts; assert len(facts.read_host('/none').gpus) == 2"
     path = os.pathsep.join([str(ROOT), str(tmp_path / "site")])
     subprocess.run(
-        ["/bin/sh", "-c", 'exec "$0" -c "$1" >&-', sys.executable, script],
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, script],
         env={**os.environ, "PYTHONPATH": path},
         check=True,
     )
@@ -399,6 +448,9 @@ def test_amdsmi_with_standard_output_closed(library: Callable[[str], None], tmp_
         ("amdsmi_get_gpu_device_bdf", ["pci_bus_id"]),
         ("amdsmi_get_gpu_memory_total", ["memory_bytes"]),
         ("amdsmi_get_gpu_memory_usage", ["memory_used_bytes"]),
+        ("amdsmi_topo_get_numa_node_number", ["numa_node"]),
+        ("amdsmi_get_gpu_process_list", ["processes"]),
+        ("amdsmi_get_gpu_driver_info", []),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -440,9 +492,156 @@ def test_an_amdsmi_of_no_use_leaves_the_kernel(
     outcome: str,
 ) -> None:
     library(source)
-    host = amd.read(files(amd_tree.mi355x()))
+    (host,) = apart.read_apart({"AMD GPUs": amd.read}, files(amd_tree.mi355x()))
     assert len(host.gpus) == 8
     assert host.looked_for[0][0] == amd.LIBRARY
     assert host.looked_for[0][1].startswith(outcome)
     assert host == facts.from_dict(facts.to_dict(host))
     assert capfd.readouterr() == ("", "")
+
+
+class TestRealBindings:
+    """The real amdsmi, and a stub of the library under it."""
+
+    def test_every_field_of_a_healthy_gpu(self, read_amd: ReadHost) -> None:
+        host = read_amd("mi300x_8x")
+        assert host.looked_for[-1] != (amd_smi.SOURCE, "8 GPUs")
+        assert (amd.LIBRARY, "8 GPUs") in host.looked_for
+        assert host.amd_driver == "6.14.14"
+        gpu = host.gpus[1]
+        assert (gpu.index, gpu.vendor, gpu.name) == (1, "AMD", "AMD Instinct MI300X")
+        assert (gpu.uuid, gpu.pci_bus_id) == ("GPU-abcdef0000000001", "0000:15:00.0")
+        assert (gpu.pci_device_id, gpu.gfx_target) == ("74a1", "gfx942")
+        assert (gpu.memory_bytes, gpu.memory_used_bytes) == (amd_tree.MI300X_BYTES, 297795584)
+        assert gpu.memory_free_bytes == amd_tree.MI300X_BYTES - 297795584
+        assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
+        assert (gpu.numa_node, gpu.processes) == (0, ())
+        assert gpu.unknown == ()
+        holder = GpuProcess(pid=4711, name="python3", memory_bytes=183500 << 20)
+        assert host.gpus[0].processes == (holder,)
+
+    def test_without_a_serial_number_the_librarys_own_uuid(self, read_amd: ReadHost) -> None:
+        gpu = read_amd("mi300x_vm").gpus[1]
+        assert gpu.uuid == "00ff74a1-0000-1000-8001-000000000000"
+        assert (gpu.name, gpu.pci_device_id) == ("AMD Radeon Graphics", "74b5")
+
+    def test_parts_of_one_gpu_share_its_modes(self, read_amd: ReadHost) -> None:
+        gpus = read_amd("mi300x_cpx").gpus
+        assert len(gpus) == 8
+        modes = {(gpu.compute_partition, gpu.memory_partition) for gpu in gpus}
+        assert modes == {("CPX", "NPS4")}
+
+    def test_integrated_graphics_are_left_out(self, read_amd: ReadHost) -> None:
+        host = read_amd("apu_and_discrete")
+        assert [gpu.pci_device_id for gpu in host.gpus] == ["744c"]
+        assert "0.5 GiB of memory" in dict(host.looked_for)["AMD GPU at 0000:0e:00.0"]
+
+    @pytest.mark.parametrize(
+        ("scenario", "outcome"),
+        [
+            ("no_rocm", "installed, but not its library: KeyError: 'libamd_smi.so'"),
+            ("not_loaded", "AMDSMI_STATUS_DRIVER_NOT_LOADED - Driver not loaded"),
+            ("no_gpus", "no GPU"),
+        ],
+    )
+    def test_no_gpus_has_a_reason(self, read_amd: ReadHost, scenario: str, outcome: str) -> None:
+        host = read_amd(scenario)
+        assert host.gpus == ()
+        assert dict(host.looked_for)[amd.LIBRARY].removeprefix("failed: ") == outcome
+
+    def test_one_failing_query_hides_nothing_else(self, read_amd: ReadHost, amdsmi: Path) -> None:
+        queries = {
+            "amdsmi_get_gpu_device_bdf": "pci_bus_id",
+            "amdsmi_get_gpu_memory_total": "memory_bytes",
+            "amdsmi_get_gpu_memory_usage": "memory_used_bytes",
+            "amdsmi_topo_get_numa_node_number": "numa_node",
+            "amdsmi_get_gpu_process_list": "processes",
+        }
+        whole = amdsmi_stub.MI300X
+        broken = [{**whole, f"rc.{function}": amdsmi_stub.NO_PERM} for function in queries]
+        amdsmi_stub.write(amdsmi, "broken", amdsmi_stub.machine([whole, *broken]))
+        healthy, *gpus = read_amd("broken").gpus
+        assert healthy.unknown == ()
+        for gpu, field in zip(gpus, queries.values(), strict=True):
+            assert gpu.unknown == ((field, "AMDSMI_STATUS_NO_PERM - Permission Denied"),)
+
+    def test_rocms_own_package_where_the_installed_one_is_broken(
+        self, amdsmi: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "site/amdsmi").mkdir(parents=True)
+        (tmp_path / "site/amdsmi/__init__.py").write_text("from . import nothing_of_the_kind")
+        (tmp_path / "share/amd_smi").mkdir(parents=True)
+        (tmp_path / "share/amd_smi/amdsmi").symlink_to(amdsmi_stub.package())
+        (tmp_path / "lib").symlink_to(amdsmi / "rocm/lib")
+        env = Machine("no_driver", "mi300x_8x").env(amdsmi, amdsmi)
+        env |= {"ROCM_PATH": str(tmp_path), "ROCM_HOME": str(tmp_path)}
+        env["PYTHONPATH"] = os.pathsep.join([str(tmp_path / "site"), env["PYTHONPATH"]])
+        script = (
+            "import sys; before = list(sys.path); from vllm_launch.host import amd; "
+            "print(len(amd.read('/none').gpus)); assert sys.path == before"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=env, capture_output=True, check=True
+        )
+        assert done.stdout == b"8\n"
+
+    def test_the_library_is_shut_down(self, amdsmi: Path, tmp_path: Path) -> None:
+        env = Machine("no_driver", "mi300x_1x").env(amdsmi, amdsmi)
+        env["STUB_LOG"] = str(tmp_path / "calls")
+        script = "from vllm_launch.host import amd; amd.read('/none')"
+        subprocess.run([sys.executable, "-c", script], env=env, check=True)
+        calls = (tmp_path / "calls").read_text().split()
+        assert (calls[0], calls[-1]) == ("amdsmi_init", "amdsmi_shut_down")
+
+
+def test_gpus_are_numbered_in_the_runtimes_order(
+    files: Files, library: Callable[[str], None]
+) -> None:
+    """amdsmi goes by address; HIP, and so its masks, by the KFD's nodes."""
+    library(LIBRARY)
+    tree = {**amd_tree.node(1, 0x15, "74a5", 90402), **amd_tree.node(2, 0x05, "74a5", 90402)}
+    gpus = amd.read(files(tree)).gpus
+    assert [(gpu.index, gpu.pci_bus_id) for gpu in gpus] == [
+        (0, "0000:15:00.0"),
+        (1, "0000:05:00.0"),
+    ]
+    assert [gpu.uuid for gpu in gpus] == ["uuid-1", "uuid-0"]
+
+
+PROCESSES = [
+    {
+        "gpu": 0,
+        "process_list": [
+            {
+                "process_info": {
+                    "name": "/usr/bin/python3 --token hunter2",
+                    "pid": 4711,
+                    "memory_usage": {"vram_mem": {"value": 1 << 30, "unit": "B"}},
+                }
+            },
+            {"process_info": "No running processes detected"},
+        ],
+    },
+    {"gpu": 1, "process_list": [{"process_info": "No running processes detected"}]},
+]
+
+
+def test_amd_smi_processes(command: Callable[..., None], files: Files) -> None:
+    static = [
+        {
+            **one,
+            "asic": {**ASIC, "asic_serial": f"0xABCDEF000000000{index}"},
+            "driver": {"name": "amdgpu", "version": "6.14.14"},
+            "numa": {"node": index, "affinity": 0},
+        }
+        for index, one in enumerate(STATIC)
+    ]
+    command(json.dumps(static), json.dumps(LIST), json.dumps(PROCESSES))
+    host = amd.read(files({}))
+    first, second = host.gpus
+    assert first.processes == (GpuProcess(pid=4711, name="python3", memory_bytes=1 << 30),)
+    assert second.processes == ()
+    assert [gpu.uuid for gpu in host.gpus] == ["GPU-abcdef0000000000", "GPU-abcdef0000000001"]
+    assert [gpu.numa_node for gpu in host.gpus] == [0, 1]
+    assert host.amd_driver == "6.14.14"
+    assert "hunter2" not in str(host)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vllm_launch.errors import UsageError
 from vllm_launch.host import facts, facts_file
-from vllm_launch.model.host import Gpu, HostFacts
+from vllm_launch.model.host import Gpu, GpuProcess, HostFacts, MigDevice, NumaNode
+from vllm_launch.model.record import Record
 
 GPU = Gpu(
     index=0,
@@ -22,10 +23,16 @@ GPU = Gpu(
     uuid="GPU-0",
     compute_capability="9.0",
     memory_bytes=150754820096,
+    processes=(GpuProcess(pid=4711, name="python3", memory_bytes=1 << 30),),
+    mig_devices=(MigDevice(uuid="MIG-0", profile="1g.18gb"),),
     unknown=(("pci_bus_id", "Unknown Error"),),
 )
 HOST = HostFacts(
-    gpus=(GPU, GPU.replace(index=1)), memory_bytes=1 << 40, looked_for=(("driver", "2 GPUs"),)
+    gpus=(GPU, GPU.replace(index=1)),
+    cpu_flags=("avx2", "amx_bf16"),
+    numa_nodes=(NumaNode(node=0, cpus=64),),
+    memory_bytes=1 << 40,
+    looked_for=(("driver", "2 GPUs"),),
 )
 
 
@@ -51,7 +58,7 @@ def test_the_file_has_the_records_fields_and_nothing_else() -> None:
 
 
 def test_every_field_can_be_parsed() -> None:
-    for record in (HostFacts, Gpu):
+    for record in (HostFacts, Gpu, GpuProcess, MigDevice, NumaNode):
         for annotation in record.__annotations__.values():
             plain = annotation.removesuffix(" | None")
             assert plain in facts_file._SCALARS or plain in facts_file._LISTS
@@ -101,6 +108,13 @@ def changed(path: str, value: object) -> Any:
         ("gpus.1.unknown.0", ["a"], "gpus[1].unknown[0]: must be a list of two strings"),
         ("gpus.1.unknown.0", ["a", 1], "gpus[1].unknown[0]: must be a list of two strings"),
         ("gpus.1.vram", 1, "gpus[1].vram: no such key"),
+        ("gpus.1.processes", {}, "gpus[1].processes: must be a list"),
+        ("gpus.1.processes.0", 4711, "gpus[1].processes[0]: must be an object"),
+        ("gpus.1.processes.0.pid", ..., "gpus[1].processes[0].pid: is missing"),
+        ("gpus.1.processes.0.arguments", "", "gpus[1].processes[0].arguments: no such key"),
+        ("gpus.1.mig_devices.0.uuid", 7, "gpus[1].mig_devices[0].uuid: must be a string of"),
+        ("cpu_flags.1", "\x07", "cpu_flags[1]: must be a string of printable characters"),
+        ("numa_nodes.0.cpus", -1, "numa_nodes[0].cpus: must be a whole number, 0 or more"),
         ("hostname", "node7", "hostname: no such key"),
         ("\x1b[2J", 1, r"\x1b[2J: no such key"),
         ("memory_bytes", "1 TB", "memory_bytes: must be a whole number, 0 or more or null"),
@@ -180,33 +194,39 @@ def test_a_short_file_written_by_hand_is_enough() -> None:
     assert host.gpus == (Gpu(index=0, vendor="AMD", name="x", pci_device_id="75a3"),)
 
 
-WORDS = st.text().filter(str.isprintable)
-SCALARS = {
-    "str": WORDS,
-    "int": st.integers(0, (1 << 63) - 1),
-    "bool": st.booleans(),
-    "tuple[tuple[str, str], ...]": st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple),
-}
+WORDS = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=" "))
+SCALARS = {"str": WORDS, "int": st.integers(0, (1 << 63) - 1), "bool": st.booleans()}
+RECORDS = {record.__name__: record for record in (Gpu, GpuProcess, MigDevice, NumaNode)}
 
 
 def values(annotation: str) -> st.SearchStrategy[Any]:
     plain = annotation.removesuffix(" | None")
-    return SCALARS[plain] if plain == annotation else st.none() | SCALARS[plain]
+    inner = plain.removeprefix("tuple[").removesuffix(", ...]")
+    one = SCALARS[plain] if plain in SCALARS else several(inner)
+    return one if plain == annotation else st.none() | one
 
 
-GPUS = st.fixed_dictionaries({key: values(kind) for key, kind in Gpu.__annotations__.items()})
+def several(kind: str) -> st.SearchStrategy[Any]:
+    if kind in RECORDS:
+        return st.lists(records(RECORDS[kind]), max_size=2).map(tuple)
+    one = WORDS if kind == "str" else st.tuples(WORDS, WORDS)
+    return st.lists(one, max_size=3).map(tuple)
 
 
-@settings(deadline=None)
-@given(
-    st.lists(GPUS, max_size=3),
-    st.fixed_dictionaries(
-        {key: values(kind) for key, kind in HostFacts.__annotations__.items() if key != "gpus"}
-    ),
+def records(record: type[Record]) -> st.SearchStrategy[Any]:
+    fields = {key: values(kind) for key, kind in record.__annotations__.items()}
+    return st.builds(record, **fields)
+
+
+@settings(
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-def test_any_facts_come_back(gpus: list[dict[str, Any]], rest: dict[str, Any]) -> None:
-    numbered = (Gpu(**{**gpu, "index": index, "vendor": "AMD"}) for index, gpu in enumerate(gpus))
-    host = HostFacts(gpus=tuple(numbered), **rest)
+@given(records(HostFacts))
+def test_any_facts_come_back(host: HostFacts) -> None:
+    gpus = (gpu.replace(index=index, vendor="AMD") for index, gpu in enumerate(host.gpus))
+    host = host.replace(gpus=tuple(gpus))
     assert facts.from_dict(json.loads(json.dumps(facts.to_dict(host)))) == host
 
 

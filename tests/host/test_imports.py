@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-SLOW = "dataclasses enum functools json pathlib re subprocess typing ctypes pynvml amdsmi"
+SLOW = (
+    "dataclasses enum functools json pathlib re shutil subprocess threading typing ctypes "
+    "pynvml amdsmi rich textwrap"
+)
+MODULES = ("host.facts", "resolve.match", "resolve.masks", "render.detection")
 
 
-@pytest.mark.parametrize("module", ["vllm_launch.host.facts", "vllm_launch.resolve.match"])
+@pytest.mark.parametrize("module", [f"vllm_launch.{name}" for name in MODULES])
 def test_no_slow_import_at_the_top(module: str) -> None:
     script = f"import sys, {module}; print(*(set({SLOW!r}.split()) & set(sys.modules)))"
     done = subprocess.run(

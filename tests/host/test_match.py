@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vllm_launch.model.host import Gpu, HostFacts
+from vllm_launch.model.host import Gpu, HostFacts, MigDevice
 from vllm_launch.model.taxonomy import HardwareProfile
 from vllm_launch.resolve.match import Match, match_profile
 
@@ -163,10 +163,18 @@ def test_nvidia(
     match = check(nvidia(name, capability, mib, count), expected, count)
     assert str(count) in match.reason
     assert name in match.reason
-    if expected is None:
-        assert any(note.startswith("no profile: ") for note in match.notes)
-    else:
+    assert match.profile is None or match.profile.gpu_count == count
+    if expected is not None:
         assert expected in match.reason
+        assert match.profile is not None
+        assert match.profile.id == expected
+    elif mib is not None:
+        assert match.profile is not None
+        assert match.profile.id.startswith("generic_nvidia")
+        assert f"planned as {match.profile.id}, on which no recipe was verified" in match.notes[-1]
+    else:
+        assert match.profile is None
+        assert "no profile: no known profile has this name" in match.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -190,21 +198,120 @@ def test_amd(device: str | None, gib: float, expected: str | None) -> None:
     check(amd(device, 8, gib), expected, 8)
 
 
+@pytest.mark.parametrize(
+    ("gpus", "expected"),
+    [
+        pytest.param(
+            nvidia("NVIDIA A100-SXM4-80GB", "8.0", 81920, 8),
+            ("generic_nvidia_sm80", "NVIDIA", "ampere", 8, 687.2, "sm80"),
+            id="A100",
+        ),
+        pytest.param(
+            nvidia("NVIDIA L40S", "8.9", 46068, 4),
+            ("generic_nvidia_sm89", "NVIDIA", "ada", 4, 193.2, "sm89"),
+            id="L40S",
+        ),
+        pytest.param(
+            nvidia("NVIDIA GeForce RTX 4090", "8.9", 24564),
+            ("generic_nvidia_sm89", "NVIDIA", "ada", 1, 25.8, "sm89"),
+            id="one RTX 4090",
+        ),
+        pytest.param(
+            nvidia("NVIDIA GH200 480GB", "9.0", 97871),
+            ("generic_nvidia_sm90", "NVIDIA", "hopper", 1, 102.6, "sm90"),
+            id="GH200",
+        ),
+        pytest.param(
+            nvidia("NVIDIA RTX PRO 6000 Blackwell Server Edition", "12.0", 97887, 4),
+            ("generic_nvidia_sm120", "NVIDIA", "blackwell", 4, 410.6, "sm120"),
+            id="four RTX PRO 6000",
+        ),
+        pytest.param(
+            nvidia("NVIDIA R100", "14.0", 300000, 8),
+            ("generic_nvidia_sm140", "NVIDIA", "sm140", 8, 2516.6, "sm140"),
+            id="a future one",
+        ),
+        pytest.param(
+            nvidia("Tesla V100-SXM2-32GB", "7.0", 32768, 2),
+            ("generic_nvidia_sm70", "NVIDIA", "volta", 2, 68.7, "sm70"),
+            id="V100",
+        ),
+        pytest.param(
+            nvidia("Tesla T4", "7.5", 15360),
+            ("generic_nvidia_sm75", "NVIDIA", "turing", 1, 16.1, "sm75"),
+            id="T4",
+        ),
+        pytest.param(
+            nvidia("NVIDIA Thor", "11.0", 125772),
+            ("generic_nvidia_sm110", "NVIDIA", "blackwell", 1, 131.9, "sm110"),
+            id="Thor",
+        ),
+        pytest.param(
+            nvidia("NVIDIA H100 80GB HBM3", None, 16384, 1),
+            ("generic_nvidia", "NVIDIA", "unknown", 1, 17.2, ""),
+            id="capability unread",
+        ),
+        pytest.param(
+            [gpu.replace(gfx_target="gfx942") for gpu in amd("74a0", 4, 128)],
+            ("generic_amd_gfx942", "AMD", "amd", 4, 549.8, "gfx942"),
+            id="MI300A",
+        ),
+        pytest.param(
+            [gpu.replace(gfx_target="gfx942") for gpu in amd("74a2", 8, 191.98)],
+            ("generic_amd_gfx942", "AMD", "amd", 8, 1649.1, "gfx942"),
+            id="MI308X",
+        ),
+    ],
+)
+def test_what_no_profile_names_gets_one_of_its_own(
+    gpus: list[Gpu], expected: tuple[object, ...]
+) -> None:
+    match = check(gpus, None, len(gpus))
+    made = match.profile
+    assert made is not None
+    assert (
+        made.id, made.brand, made.generation, made.gpu_count, made.vram_gb, made.compute_arch
+    ) == expected  # fmt: skip
+    assert not made.restricted
+    assert match.notes == (f"no profile: planned as {made.id}, on which no recipe was verified",)
+
+
+def test_a_gpu_that_vllm_has_left_behind() -> None:
+    match = match_profile(nvidia("NVIDIA GeForce GTX 1080", "6.1", 8192), PROFILES)
+    assert match.notes[-1] == "vLLM needs compute capability 7.0 or newer"
+
+
 def test_memory_is_what_the_devices_report() -> None:
     match = check(h200(8), "h200", 8)
     assert match.vram_gb == pytest.approx(8 * 143771 * MIB / 1e9)
+    assert match.profile == PROFILES["h200"].replace(vram_gb=1206.0)
 
 
 def test_fewer_gpus_than_the_profile() -> None:
     match = check(h200(4), "h200", 4)
     assert match.vram_gb == pytest.approx(4 * 143771 * MIB / 1e9)
     assert "4 of its 8 GPUs" in match.reason
+    assert match.profile == PROFILES["h200"].replace(gpu_count=4, vram_gb=603.0)
+
+
+def test_without_measured_memory_the_profiles_own_share() -> None:
+    match = match_profile(nvidia("NVIDIA H200", "9.0", None, 4), PROFILES)
+    assert match.vram_gb is None
+    assert match.profile == PROFILES["h200"].replace(gpu_count=4, vram_gb=564.0)
 
 
 def test_more_gpus_than_the_profile() -> None:
     match = check(h200(16), "h200", 8)
     assert [gpu.index for gpu in match.gpus] == list(range(8))
-    assert "the first 8 of 16 GPUs: the profile has no more" in match.notes
+    assert "8 of 16 GPUs: the profile has no more" in match.notes
+
+
+def test_of_more_gpus_than_the_profile_the_idle_ones() -> None:
+    busy = [gpu.replace(memory_used_bytes=100 * GIB) for gpu in h200(8)]
+    idle = [gpu.replace(memory_used_bytes=0) for gpu in h200(8, 8)]
+    match = check(busy + idle, "h200", 8)
+    assert [gpu.index for gpu in match.gpus] == list(range(8, 16))
+    assert "8 of 16 GPUs (idle ones first): the profile has no more" in match.notes
 
 
 def test_no_gpu() -> None:
@@ -218,22 +325,42 @@ def test_a_lost_gpu_is_left_out_and_named() -> None:
     assert match.notes[0] == "left out: NVIDIA GPU 3 does not answer: GPU is lost"
 
 
+def test_a_gpu_that_never_answers_is_left_out_though_its_name_is_known() -> None:
+    gpus = [gpu.replace(fault="no answer in 4 s") if gpu.index == 3 else gpu for gpu in h200(8)]
+    match = check(gpus, "h200", 7)
+    assert match.notes[0] == "left out: NVIDIA GPU 3 (NVIDIA H200): no answer in 4 s"
+
+
+def test_gpus_left_out_for_one_reason_are_named_together() -> None:
+    match = match_profile(amd("74a1", 8, gib=48, compute="CPX", memory="NPS4"), PROFILES)
+    assert match.notes == (
+        "left out: AMD GPUs 0-7 (AMD Radeon Graphics): partitioned as CPX/NPS4, not SPX/NPS1",
+    )
+
+
+def test_a_host_of_mig_instances_says_how_to_take_one() -> None:
+    instances = (MigDevice(uuid="MIG-1", profile="1g.18gb"), MigDevice(uuid="MIG-2"))
+    gpus = [gpu.replace(mig_enabled=True, mig_devices=instances) for gpu in h200(1)]
+    match = check(gpus, None, 0)
+    assert match.reason == "every GPU is cut into MIG instances: name one, such as --gpus MIG-1"
+
+
 @pytest.mark.parametrize(
     ("gpus", "note"),
     [
         pytest.param(
             [gpu.replace(mig_enabled=True) for gpu in h200(1)],
-            "left out: NVIDIA GPU 0 (NVIDIA H200) is cut into MIG instances",
+            "left out: NVIDIA GPU 0 (NVIDIA H200): cut into MIG instances",
             id="MIG",
         ),
         pytest.param(
             amd("74a1", gib=24, compute="CPX", memory="NPS4"),
-            "left out: AMD GPU 0 (AMD Radeon Graphics) is partitioned: CPX/NPS4, not SPX/NPS1",
+            "left out: AMD GPU 0 (AMD Radeon Graphics): partitioned as CPX/NPS4, not SPX/NPS1",
             id="CPX",
         ),
         pytest.param(
             amd("74a1", gib=192, compute="SPX", memory="NPS4"),
-            "left out: AMD GPU 0 (AMD Radeon Graphics) is partitioned: SPX/NPS4, not SPX/NPS1",
+            "left out: AMD GPU 0 (AMD Radeon Graphics): partitioned as SPX/NPS4, not SPX/NPS1",
             id="NPS4",
         ),
     ],
@@ -297,11 +424,18 @@ def test_whole_amd_gpus_have_a_profile() -> None:
             id="two vendors: the one with a profile",
         ),
         pytest.param(
-            h200(2) + amd("75a3", 8),
-            "mi355x",
-            list(range(8)),
-            "left out: 2 x NVIDIA H200",
-            id="two vendors with a profile: the larger",
+            nvidia("NVIDIA GeForce RTX 5090", "12.0", 32607, 2) + amd("744c", 3, 24),
+            "rtx_5090_2x",
+            [0, 1],
+            "left out: 3 x AMD Radeon Graphics",
+            id="two vendors' desktop cards: the one with a profile",
+        ),
+        pytest.param(
+            nvidia("NVIDIA T400 4GB", "7.5", 4096) + amd("744c", 1, 24),
+            None,
+            [0],
+            "left out: 1 x NVIDIA T400 4GB",
+            id="two vendors' desktop cards: the larger",
         ),
     ],
 )
@@ -309,6 +443,28 @@ def test_mixed_gpus(gpus: list[Gpu], expected: str | None, used: list[int], left
     match = check(gpus, expected, len(used))
     assert [gpu.index for gpu in match.gpus] == used
     assert left_out in match.notes
+
+
+@pytest.mark.parametrize(
+    ("gpus", "choices"),
+    [
+        pytest.param(h200(2) + amd("75a3", 8), "h200|mi355x", id="both have a profile"),
+        pytest.param(
+            nvidia("NVIDIA A100-SXM4-80GB", "8.0", 81920) + amd("74a0", 4, 128),
+            "ID",
+            id="both made for servers, without a profile",
+        ),
+        pytest.param(
+            nvidia("NVIDIA GeForce RTX 3090", "8.6", 24576) + amd("744c", 1, 24),
+            "ID",
+            id="desktop cards as large",
+        ),
+    ],
+)
+def test_two_vendors_that_nothing_tells_apart(gpus: list[Gpu], choices: str) -> None:
+    match = check(gpus, None, 0)
+    assert match.profile is None
+    assert f"can both serve here: choose with --hardware {choices}" in match.reason
 
 
 def test_two_names_of_one_product_are_uniform() -> None:
@@ -410,6 +566,8 @@ NAMES = st.sampled_from(
             memory_bytes=st.none() | st.integers(0, 1 << 62),
             mig_enabled=st.none() | st.booleans(),
             compute_partition=st.none() | st.sampled_from(["SPX", "CPX"]),
+            memory_used_bytes=st.none() | st.integers(0, 1 << 40),
+            fault=st.none() | st.just("GPU is lost"),
         )
     )
 )
@@ -418,6 +576,7 @@ def test_any_gpus_have_a_match(gpus: list[Gpu]) -> None:
     assert match == match_profile(gpus, PROFILES)
     assert all(gpu in gpus for gpu in match.gpus)
     assert match.vram_gb is None or match.vram_gb >= 0
+    assert match.profile is None or match.profile.gpu_count == len(match.gpus)
     if match.profile_id:
         assert 1 <= len(match.gpus) <= PROFILES[match.profile_id].gpu_count
         assert len({gpu.vendor for gpu in match.gpus}) == 1

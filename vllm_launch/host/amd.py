@@ -5,168 +5,175 @@ from __future__ import annotations
 import os
 
 from ..model.host import Gpu, HostFacts
-from . import amd_smi, amd_sysfs
-from .reading import ask, counted, list_dir, printable, read_file, why
+from . import amd_device, amd_nodes, amd_smi, amd_sysfs
+from .amd_smi import Found, NoAnswer
+from .reading import Reading, ask, counted, printable, read_file, why
+from .together import Late, no_answer, together, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from typing import Any
 
 LIBRARY = "AMD SMI library (Python package amdsmi)"
+SECONDS = 4.0  # for all sources together
 _SMALLEST_SERVING_BYTES = 4 << 30
 _FILLED = (
+    "uuid",
     "pci_device_id",
     "gfx_target",
     "memory_bytes",
     "memory_used_bytes",
     "compute_partition",
     "memory_partition",
+    "numa_node",
+    "processes",
 )
 
 
-def read(root: str = "/") -> HostFacts:
+def read(root: str = "/", seconds: float = SECONDS) -> HostFacts:
     """The AMD part of the host facts. ``root`` is where /sys, /dev and /opt are looked for."""
-    found, looked_for = _first_answer(root)
-    filled = _fill(found, ask([], "kernel", amd_sysfs.gpus, root) or ())
-    reasons = [(gpu, _why_not_serving(gpu)) for gpu in filled]
-    looked_for += [
-        (f"AMD GPU at {gpu.pci_bus_id}", f"left out: {reason}") for gpu, reason in reasons if reason
-    ]
+    from time import monotonic
+
+    deadline = monotonic() + seconds
+    kernel, of_kernel = _tried(_from_kernel, root, seconds / 8)
+    found, of_library = _tried(_from_library, root, seconds / 2)
+    looked_for = [(LIBRARY, of_library)]
+    if not found.gpus:
+        left = deadline - monotonic()
+        found, outcome = _tried(amd_smi.found, root, left, wanted=found.answers)
+        looked_for.append((amd_smi.SOURCE, outcome))
+    if not found.gpus:
+        found = kernel
+        looked_for.append((amd_sysfs.SOURCE, of_kernel))
+    filled = [_with_free(gpu) for gpu in _one_board(_fill(found.gpus, kernel.gpus))]
+    return _facts(root, _numbered(filled, kernel.gpus), found.driver, looked_for)
+
+
+def _facts(
+    root: str, listed: list[Gpu], driver: str | None, looked_for: list[tuple[str, str]]
+) -> HostFacts:
+    reasons = [(gpu, _why_not_serving(gpu)) for gpu in listed]
+    gpus = tuple(gpu for gpu, reason in reasons if not reason)
+    left_out = [(gpu.pci_bus_id, reason) for gpu, reason in reasons if reason]
+    faulty = [(f"AMD GPU {gpu.index}", gpu.fault) for gpu in gpus if gpu.fault]
     return HostFacts(
-        gpus=tuple(gpu for gpu, reason in reasons if not reason),
+        gpus=gpus,
         rocm=_rocm(root),
-        render_gid=_render_gid(root),
-        video_gid=_gid(root, "dev/kfd"),
-        looked_for=tuple(looked_for),
+        amd_driver=driver or amd_sysfs.driver_version(root),
+        render_gid=amd_nodes.render_gid(root),
+        video_gid=amd_nodes.kfd_gid(root),
+        device_access=amd_nodes.access(root) if gpus else (),
+        looked_for=(
+            *looked_for,
+            *((f"AMD GPU at {address}", f"left out: {reason}") for address, reason in left_out),
+            *faulty,
+        ),
     )
 
 
-def _first_answer(root: str) -> tuple[tuple[Gpu, ...], list[tuple[str, str]]]:
-    """The GPUs of the first source that lists one, and what came of each that was tried."""
-    looked_for: list[tuple[str, str]] = []
-    sources = (
-        (LIBRARY, _from_library),
-        (amd_smi.SOURCE, amd_smi.gpus),
-        (amd_sysfs.SOURCE, _from_kernel),
-    )
-    for source, gpus_of in sources:
-        try:
-            gpus = gpus_of(root)
-        except amd_smi.NoAnswer as error:
-            looked_for.append((source, str(error)))
-        except Exception as error:
-            looked_for.append((source, f"failed: {why(error)}"))
-        else:
-            looked_for.append((source, counted(gpus)))
-            if gpus:
-                return gpus, looked_for
-    return (), looked_for
+def _tried(source: Any, root: str, seconds: float, wanted: bool = True) -> tuple[Found, str]:
+    """What a source lists, and what came of it; ``answers`` is false of a driver that hangs."""
+    if not wanted:
+        return Found(answers=False), "not asked: it would wait for the same driver"
+    try:
+        found: Found = within(seconds, source, root, seconds)
+    except Late as error:
+        return Found(answers=False), str(error)
+    except NoAnswer as error:
+        return Found(), str(error)
+    except Exception as error:
+        return Found(), f"failed: {why(error)}"
+    return found, counted(found.gpus)
 
 
-def _from_library(_: str) -> tuple[Gpu, ...]:
-    with _silence():
-        amdsmi = _import()
-        amdsmi.amdsmi_init()
-        try:
-            handles = amdsmi.amdsmi_get_processor_handles()
-            return tuple(_gpu(amdsmi, index, handle) for index, handle in enumerate(handles))
-        finally:
+def _from_library(root: str, seconds: float) -> Found:
+    """Devices that have not answered in most of the time are told apart from those that have."""
+    from time import monotonic
+
+    started, limit = monotonic(), seconds * 0.75
+    amdsmi = _import(root)
+    amdsmi.amdsmi_init()
+    readings: list[Reading] = []
+    try:
+        handles = amdsmi.amdsmi_get_processor_handles()
+        readings = [Reading() for _ in handles]
+        pairs = zip(handles, readings, strict=True)
+        jobs = [_job(amdsmi, handle, root, reading) for handle, reading in pairs]
+        together(jobs, min(limit, started + seconds * 0.95 - monotonic()))
+        gpus = tuple(_gpu(i, one, no_answer(limit)) for i, one in enumerate(readings))
+        answers = all(reading.done for reading in readings)
+        driver = _driver(amdsmi, handles) if answers else None
+        return Found(gpus=gpus, driver=driver, answers=answers)
+    finally:
+        if all(reading.done for reading in readings):  # else it would wait for what hangs
             ask([], "shutdown", amdsmi.amdsmi_shut_down)
 
 
-def _from_kernel(root: str) -> tuple[Gpu, ...]:
+def _driver(amdsmi: Any, handles: list[Any]) -> str | None:
+    version: str | None = None
+    if handles:
+        version = ask([], "driver", amd_device.driver_version, amdsmi, handles[0])
+    return version
+
+
+def _job(amdsmi: Any, handle: Any, root: str, reading: Reading) -> Any:
+    return lambda: amd_device.read(amdsmi, handle, root, reading)
+
+
+def _gpu(index: int, reading: Reading, late: str) -> Gpu:
+    fault = None if reading.done else late
+    fields, unknown = reading.closed(amd_device.FIELDS, late)
+    name = fields.pop("name", None) or "unknown"
+    return Gpu(index=index, vendor="AMD", name=name, **fields, fault=fault, unknown=unknown)
+
+
+def _from_kernel(root: str, _: float) -> Found:
     gpus = amd_sysfs.gpus(root)
     if not gpus and not os.path.exists(os.path.join(root, "sys/class/kfd")):
-        raise amd_smi.NoAnswer("not loaded")
-    return gpus
+        raise NoAnswer("not loaded")
+    return Found(gpus=gpus)
 
 
-def _import() -> Any:
-    """The package, which needs ROCm's library: without it, it raises KeyError and others."""
+def _import(root: str) -> Any:
+    """The package, which needs ROCm's library: without it, it raises KeyError and others.
+
+    ROCm brings a package of its own, which fits its library where the installed one does not.
+    """
+    try:
+        return _imported()
+    except NoAnswer:
+        for folder in _rocm_folders(root):
+            if os.path.isdir(os.path.join(folder, "amdsmi")):
+                return _imported_from(folder)
+        raise
+
+
+def _imported() -> Any:
     from importlib import import_module
 
     try:
         return import_module("amdsmi")
     except ModuleNotFoundError:
-        raise amd_smi.NoAnswer("not installed") from None
+        raise NoAnswer("not installed") from None
     except (Exception, SystemExit) as error:
-        raise amd_smi.NoAnswer(f"installed, but not its library: {why(error)}") from error
+        raise NoAnswer(f"installed, but not its library: {why(error)}") from error
 
 
-def _silence() -> AbstractContextManager[None]:
-    """Nothing reaches standard output: amdsmi prints there, in Python and in C."""
-    from contextlib import contextmanager
+def _imported_from(folder: str) -> Any:
+    import sys
 
-    return contextmanager(_away_from_stdout)()
-
-
-def _away_from_stdout() -> Iterator[None]:
-    from contextlib import redirect_stdout
-
-    with open(os.devnull, "w", encoding="utf-8") as null, redirect_stdout(null):
-        kept = _replace_stdout(null.fileno())
-        try:
-            yield
-        finally:
-            _restore_stdout(kept)
-
-
-def _replace_stdout(descriptor: int) -> int | None:
-    """The descriptor that standard output had, or None where it is closed."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "amdsmi"]:
+        del sys.modules[name]  # what is left of the other
+    sys.path.insert(0, folder)
     try:
-        kept = os.dup(1)
-    except OSError:
-        return None
-    os.dup2(descriptor, 1)
-    return kept
+        return _imported()
+    finally:
+        sys.path.remove(folder)
 
 
-def _restore_stdout(kept: int | None) -> None:
-    import ctypes
-
-    if kept is None:
-        return
-    ask([], "flush", ctypes.CDLL(None).fflush, None)  # else C's buffer comes out later
-    os.dup2(kept, 1)
-    os.close(kept)
-
-
-def _gpu(amdsmi: Any, index: int, handle: Any) -> Gpu:
-    unknown: list[tuple[str, str]] = []
-    asic = ask([], "asic", amdsmi.amdsmi_get_gpu_asic_info, handle) or {}
-    fields: dict[str, Any] = {
-        "name": amd_smi.said(asic.get("market_name")),
-        "pci_device_id": amd_smi.device_id(asic.get("device_id")),
-        "gfx_target": amd_smi.said(asic.get("target_graphics_version")),
-    }
-    unknown += [(field, "amdsmi does not say") for field in fields if fields[field] is None]
-    queries = {
-        "uuid": lambda: printable(amdsmi.amdsmi_get_gpu_device_uuid(handle)),
-        "pci_bus_id": lambda: printable(amdsmi.amdsmi_get_gpu_device_bdf(handle)),
-        "memory_bytes": lambda: _vram(amdsmi, amdsmi.amdsmi_get_gpu_memory_total, handle) or None,
-        "memory_used_bytes": lambda: _vram(amdsmi, amdsmi.amdsmi_get_gpu_memory_usage, handle),
-    }
-    fields.update({field: ask(unknown, field, query) for field, query in queries.items()})
-    fields["name"] = fields["name"] or "unknown"
-    return Gpu(
-        index=index,
-        vendor="AMD",
-        compute_partition=_partition(amdsmi, "amdsmi_get_gpu_compute_partition", handle),
-        memory_partition=_partition(amdsmi, "amdsmi_get_gpu_memory_partition", handle),
-        unknown=tuple(unknown),
-        **fields,
-    )
-
-
-def _vram(amdsmi: Any, query: Any, handle: Any) -> int:
-    return int(query(handle, amdsmi.AmdSmiMemoryType.VRAM))
-
-
-def _partition(amdsmi: Any, query: str, handle: Any) -> str | None:
-    """None on the many GPUs that have no partitions: nothing is unknown there."""
-    return amd_smi.said(ask([], query, lambda: getattr(amdsmi, query)(handle)))
+def _rocm_folders(root: str) -> list[str]:
+    homes = [os.environ.get("ROCM_PATH", ""), os.path.join(root, "opt/rocm")]
+    return [os.path.join(home, "share/amd_smi") for home in homes if home]
 
 
 def _fill(gpus: tuple[Gpu, ...], kernel: tuple[Gpu, ...]) -> list[Gpu]:
@@ -185,10 +192,47 @@ def _filled(gpu: Gpu, kernel: Gpu | None) -> Gpu:
     return gpu.replace(**known, unknown=unknown)
 
 
+def _one_board(gpus: list[Gpu]) -> list[Gpu]:
+    """Partitions of one GPU share its modes, which the driver may tell of the first alone."""
+    modes = {
+        _slot(gpu): {"compute_partition": gpu.compute_partition, "memory_partition": memory}
+        for gpu in reversed(gpus)
+        if gpu.compute_partition and (memory := gpu.memory_partition)
+    }
+    return [
+        gpu if gpu.compute_partition else gpu.replace(**modes.get(_slot(gpu), {})) for gpu in gpus
+    ]
+
+
+def _slot(gpu: Gpu) -> str:
+    """The address without its function, which may number the partitions."""
+    return (gpu.pci_bus_id or f"no address {gpu.index}").partition(".")[0].lower()
+
+
+def _with_free(gpu: Gpu) -> Gpu:
+    if gpu.memory_bytes is None or gpu.memory_used_bytes is None:
+        return gpu
+    return gpu.replace(memory_free_bytes=max(0, gpu.memory_bytes - gpu.memory_used_bytes))
+
+
+def _numbered(gpus: list[Gpu], kernel: tuple[Gpu, ...]) -> list[Gpu]:
+    """In the kernel's order where that is known: the runtime's, which its masks count in."""
+    places = {gpu.pci_bus_id: gpu.index for gpu in kernel if gpu.gfx_target}
+    order = [places.get((gpu.pci_bus_id or "").lower()) for gpu in gpus]
+    if None in order or len(set(order)) < len(order):
+        return gpus
+    return sorted((gpu.replace(index=i) for gpu, i in zip(gpus, order, strict=True)), key=_index)
+
+
+def _index(gpu: Gpu) -> int:
+    return gpu.index
+
+
 def _why_not_serving(gpu: Gpu) -> str:
     """Why a device is no serving device, or nothing. A large one that cannot be read stays."""
     if gpu.memory_bytes is None:
-        return "" if gpu.gfx_target else "the driver reports neither memory nor a compute target"
+        silent = not gpu.gfx_target and not gpu.fault
+        return "the driver reports neither memory nor a compute target" if silent else ""
     if gpu.memory_bytes >= _SMALLEST_SERVING_BYTES:
         return ""
     return f"{gpu.memory_bytes / (1 << 30):.1f} GiB of memory, not a serving device"
@@ -197,16 +241,7 @@ def _why_not_serving(gpu: Gpu) -> str:
 def _rocm(root: str) -> str | None:
     """The host's ROCm: "6.4.1" of "6.4.1-83"."""
     version = printable(read_file(root, "opt/rocm/.info/version") or "")
+    home = os.environ.get("ROCM_PATH")
+    if not version and home:
+        version = printable(read_file(home, ".info/version") or "")
     return version.partition("-")[0] or None
-
-
-def _render_gid(root: str) -> int | None:
-    names = [name for name in list_dir(root, "dev/dri") if name.startswith("renderD")]
-    return _gid(root, "dev/dri", names[0]) if names else None
-
-
-def _gid(*path: str) -> int | None:
-    try:
-        return os.stat(os.path.join(*path)).st_gid
-    except OSError:
-        return None

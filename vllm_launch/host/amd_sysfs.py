@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ..model.host import Gpu
-from .reading import list_dir, printable, read_file
+from ..model.host import Gpu, GpuProcess
+from .reading import list_dir, printable, program, read_file
 
 _NODES = "sys/class/kfd/kfd/topology/nodes"
 _CARDS = "sys/class/drm"
+_HOLDERS = "sys/class/kfd/kfd/proc"
 _VENDOR = 0x1002
 
 SOURCE = "AMD kernel driver (/sys/class/kfd, /sys/class/drm)"
@@ -16,12 +17,36 @@ SOURCE = "AMD kernel driver (/sys/class/kfd, /sys/class/drm)"
 
 def gpus(root: str = "/") -> tuple[Gpu, ...]:
     """Every AMD device, in the KFD's order, which is the runtime's; others after."""
-    nodes, cards = _kfd_nodes(root), _drm_cards(root)
+    nodes, cards, holders = _kfd_nodes(root), _drm_cards(root), _processes(root)
     addresses = [*nodes, *sorted(cards.keys() - nodes.keys())]
-    return tuple(
-        _gpu(index, address, nodes.get(address, {}), cards.get(address))
-        for index, address in enumerate(addresses)
-    )
+    found = []
+    for index, address in enumerate(addresses):
+        node = nodes.get(address, {})
+        processes = None if holders is None else tuple(holders.get(node.get("gpu_id", -1), ()))
+        gpu = _gpu(index, address, node, cards.get(address))
+        found.append(gpu.replace(processes=processes))
+    return tuple(found)
+
+
+def driver_version(root: str = "/") -> str | None:
+    """Of a driver that came as a package. The kernel's own has no version."""
+    return printable(read_file(root, "sys/module/amdgpu/version") or "") or None
+
+
+def _processes(root: str) -> dict[int, list[GpuProcess]] | None:
+    """Who holds memory, by the KFD's number of the GPU; None where that is not told."""
+    if not os.path.isdir(os.path.join(root, _HOLDERS)):
+        return None
+    found: dict[int, list[GpuProcess]] = {}
+    for pid in filter(str.isdecimal, list_dir(root, _HOLDERS)):
+        for name in list_dir(root, _HOLDERS, pid):
+            kind, _, number = name.partition("_")
+            size = read_file(root, _HOLDERS, pid, name) if kind == "vram" else None
+            if size and size.isdecimal() and number.isdecimal() and int(size):
+                holder = program(root, int(pid))
+                one = GpuProcess(pid=int(pid), name=holder, memory_bytes=int(size))
+                found.setdefault(int(number), []).append(one)
+    return found
 
 
 def _kfd_nodes(root: str) -> dict[str, dict[str, int]]:
@@ -30,6 +55,7 @@ def _kfd_nodes(root: str) -> dict[str, dict[str, int]]:
     for name in list_dir(root, _NODES):
         properties = _numbers(read_file(root, _NODES, name, "properties") or "")
         if properties.get("vendor_id") == _VENDOR and properties.get("gfx_target_version"):
+            properties |= _numbers(f"gpu_id {read_file(root, _NODES, name, 'gpu_id')}")
             found.setdefault(_address(properties), properties)
     return found
 
@@ -77,7 +103,7 @@ def _gpu(index: int, address: str, properties: dict[str, int], device: str | Non
         index=index,
         vendor="AMD",
         name=name or (f"AMD GPU {device_id:04x}" if device_id else "unknown"),
-        uuid=_text(device, "unique_id", "uuid", unknown),
+        uuid=_unique_id(device, unknown),
         pci_bus_id=address,
         pci_device_id=None if device_id is None else f"{device_id:04x}",
         gfx_target=None if version is None else gfx_target(version),
@@ -85,6 +111,7 @@ def _gpu(index: int, address: str, properties: dict[str, int], device: str | Non
         memory_used_bytes=_bytes(device, "mem_info_vram_used", "memory_used_bytes", unknown),
         compute_partition=_partition(device, "current_compute_partition"),
         memory_partition=_partition(device, "current_memory_partition"),
+        numa_node=_numa_node(device),
         unknown=tuple(unknown),
     )
 
@@ -106,6 +133,18 @@ def _text(device: str | None, file: str, field: str, unknown: list[tuple[str, st
     if not words:
         unknown.append((field, f"{file} is not there or empty" if device else "no DRM card"))
     return words or None
+
+
+def _unique_id(device: str | None, unknown: list[tuple[str, str]]) -> str | None:
+    """As ROCR_VISIBLE_DEVICES takes it."""
+    words = _text(device, "unique_id", "uuid", unknown)
+    return None if words is None else f"GPU-{words}"
+
+
+def _numa_node(device: str | None) -> int | None:
+    """None for -1, which a machine of one node says."""
+    words = read_file(device, "numa_node") if device else None
+    return int(words) if words and words.isdecimal() else None
 
 
 def _bytes(device: str | None, file: str, field: str, unknown: list[tuple[str, str]]) -> int | None:

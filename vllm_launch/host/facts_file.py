@@ -7,7 +7,8 @@ the type of its field, and every fault is named with its place at once.
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..model.host import Gpu, HostFacts
+from ..model.host import Gpu, GpuProcess, HostFacts, MigDevice, NumaNode
+from ..model.record import Record
 from .reading import why
 
 TYPE_CHECKING = False
@@ -21,7 +22,13 @@ LARGEST_BYTES = 1 << 20
 _LARGEST_INT = (1 << 63) - 1
 _SHOWN_FAULTS = 20
 _HEADER = ("format", "version")
-_REQUIRED = {HostFacts: ("gpus",), Gpu: ("index", "vendor", "name")}
+_REQUIRED: dict[Any, tuple[str, ...]] = {
+    HostFacts: ("gpus",),
+    Gpu: ("index", "vendor", "name"),
+    GpuProcess: ("pid",),
+    MigDevice: (),
+    NumaNode: ("node", "cpus"),
+}
 _VENDORS = ("NVIDIA", "AMD")
 _HINT = "Such a file is written by: vllm-launch detect --save FILE"
 
@@ -83,7 +90,7 @@ def from_dict(value: object, source: str = "host facts") -> HostFacts:
 
 
 def _plain(value: object) -> Any:
-    if isinstance(value, (HostFacts, Gpu)):
+    if isinstance(value, Record):
         return {field: _plain(getattr(value, field)) for field in type(value).__annotations__}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
@@ -130,8 +137,14 @@ def _list(parse: Callable[..., Any], value: object, where: str, faults: list[str
     return tuple(parse(item, f"{where}[{index}]", faults) for index, item in enumerate(value))
 
 
-def _gpu(value: object, where: str, faults: list[str]) -> Any:
-    return _record(Gpu, value, where, faults)
+def _one(cls: type[Record]) -> Callable[..., Any]:
+    return lambda value, where, faults: _record(cls, value, where, faults)
+
+
+def _text(value: object, where: str, faults: list[str]) -> object:
+    if not _is_text(value):
+        faults.append(f"{where}: must be a string of printable characters")
+    return value
 
 
 def _pair(value: object, where: str, faults: list[str]) -> tuple[str, ...]:
@@ -160,7 +173,11 @@ _SCALARS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "bool": ("true or false", _is_bool),
 }
 _LISTS: dict[str, Callable[..., Any]] = {
-    "tuple[Gpu, ...]": _gpu,
+    "tuple[Gpu, ...]": _one(Gpu),
+    "tuple[GpuProcess, ...]": _one(GpuProcess),
+    "tuple[MigDevice, ...]": _one(MigDevice),
+    "tuple[NumaNode, ...]": _one(NumaNode),
+    "tuple[str, ...]": _text,
     "tuple[tuple[str, str], ...]": _pair,
 }
 

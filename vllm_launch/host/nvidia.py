@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..model.host import Gpu, HostFacts
-from . import memory
-from .reading import ask, counted, printable, why
+from . import memory, nvidia_device
+from .nvml import is_code
+from .reading import Reading, ask, counted, printable, why
+from .together import no_answer, together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,13 +14,18 @@ if TYPE_CHECKING:
 
 BINDINGS = "NVML bindings (Python package nvidia-ml-py)"
 DRIVER = "NVIDIA driver (libnvidia-ml.so.1)"
-_MEMORY_FIELDS = ("memory_bytes", "memory_used_bytes")
+SECONDS = 4.0  # for the devices; one that has not answered by then is told apart
 
 
-def read(root: str = "/") -> HostFacts:
-    """The NVIDIA part of the host facts. ``root`` is where /proc is looked for."""
+def read(root: str = "/", seconds: float = SECONDS) -> HostFacts:
+    """The NVIDIA part of the host facts. ``root`` is where /proc and /sys are looked for.
+
+    A driver that hangs before it lists its GPUs holds this up: see ``apart``.
+    """
     from importlib import import_module  # untyped package: no stubs to ask of those who check us
+    from time import monotonic
 
+    deadline = monotonic() + seconds
     try:
         pynvml = import_module("pynvml")
     except ModuleNotFoundError:
@@ -29,123 +36,75 @@ def read(root: str = "/") -> HostFacts:
         pynvml.nvmlInit()
     except Exception as error:
         return HostFacts(looked_for=((DRIVER, _why_no_driver(pynvml, error)),))
+    late, hangs = no_answer(seconds), False
     try:
-        return _read_driver(pynvml, root)
+        facts = _read_driver(pynvml, root, deadline, late)
+        hangs = any(gpu.fault == late for gpu in facts.gpus)
+        return facts
     except Exception as error:
         return HostFacts(looked_for=((DRIVER, f"does not list its GPUs: {why(error)}"),))
     finally:
-        ask([], "shutdown", pynvml.nvmlShutdown)
+        if not hangs:  # else the shutdown would wait for the call that hangs
+            ask([], "shutdown", pynvml.nvmlShutdown)
 
 
-def _read_driver(nvml: Any, root: str) -> HostFacts:
-    gpus = tuple(_gpu(nvml, index, root) for index in range(nvml.nvmlDeviceGetCount()))
+def _read_driver(nvml: Any, root: str, deadline: float, late: str) -> HostFacts:
+    from time import monotonic
+
+    readings = [Reading() for _ in range(nvml.nvmlDeviceGetCount())]
     unread: list[tuple[str, str]] = []
     driver = ask(unread, "driver version", _driver_version, nvml)
     cuda = ask(unread, "CUDA version of the driver", _cuda_version, nvml)
+    jobs = [_job(nvml, index, root, one) for index, one in enumerate(readings)]
+    together(jobs, deadline - monotonic())
+    gpus = tuple(_gpu(index, one, root, late) for index, one in enumerate(readings))
     outcome = f"{counted(gpus)}, driver {driver}" if driver else counted(gpus)
     return HostFacts(
         gpus=gpus,
         nvidia_driver=driver,
         cuda_driver=cuda,
-        looked_for=((DRIVER, outcome), *unread, *_lost(gpus)),
+        looked_for=((DRIVER, outcome), *unread, *_faulty(gpus)),
     )
 
 
-def _lost(gpus: tuple[Gpu, ...]) -> list[tuple[str, str]]:
+def _job(nvml: Any, index: int, root: str, reading: Reading) -> Any:
+    return lambda: nvidia_device.read(nvml, index, root, reading)
+
+
+def _faulty(gpus: tuple[Gpu, ...]) -> list[tuple[str, str]]:
     """The devices that are counted but do not answer: an operator must not miss those."""
-    reasons = [(gpu, dict(gpu.unknown).get("name")) for gpu in gpus]
+    reasons = [(gpu, gpu.fault or dict(gpu.unknown).get("name")) for gpu in gpus]
     return [(f"NVIDIA GPU {gpu.index}", reason) for gpu, reason in reasons if reason]
 
 
-def _gpu(nvml: Any, index: int, root: str) -> Gpu:
-    unknown: list[tuple[str, str]] = []
-    try:
-        handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    except Exception as error:
-        unknown = [(field, why(error)) for field in (*_QUERIES, *_MEMORY_FIELDS)]
-        return Gpu(index=index, vendor="NVIDIA", name="unknown", unknown=tuple(unknown))
-    fields = {field: ask(unknown, field, query, nvml, handle) for field, query in _QUERIES.items()}
-    fields["name"] = fields["name"] or "unknown"
-    fields.update(_memory(nvml, handle, root, unknown, bool(fields["mig_enabled"])))
-    return Gpu(index=index, vendor="NVIDIA", **fields, unknown=tuple(unknown))
+def _gpu(index: int, reading: Reading, root: str, late: str) -> Gpu:
+    fault = reading.fault if reading.done else reading.fault or late
+    fields, unknown = reading.closed(nvidia_device.FIELDS, late)
+    if fields.pop("no_memory_of_its_own", False):
+        fields, unknown = _with_unified_memory(fields, unknown, root)
+    name = fields.pop("name", None) or "unknown"
+    return Gpu(index=index, vendor="NVIDIA", name=name, **fields, fault=fault, unknown=unknown)
 
 
-def _name(nvml: Any, handle: Any) -> str:
-    return _said(printable(nvml.nvmlDeviceGetName(handle)))
-
-
-def _uuid(nvml: Any, handle: Any) -> str:
-    return _said(printable(nvml.nvmlDeviceGetUUID(handle)))
-
-
-def _pci_bus_id(nvml: Any, handle: Any) -> str:
-    return _said(printable(nvml.nvmlDeviceGetPciInfo(handle).busId))
-
-
-def _pci_device_id(nvml: Any, handle: Any) -> str:
-    """The upper half: NVML packs device and vendor id into one number."""
-    return f"{int(nvml.nvmlDeviceGetPciInfo(handle).pciDeviceId) >> 16:04x}"
-
-
-def _compute_capability(nvml: Any, handle: Any) -> str:
-    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
-    return f"{major}.{minor}"
-
-
-def _mig_enabled(nvml: Any, handle: Any) -> bool:
-    try:
-        return bool(nvml.nvmlDeviceGetMigMode(handle)[0])
-    except Exception as error:
-        if _is(error, nvml.NVML_ERROR_NOT_SUPPORTED):  # a GPU that has no MIG
-            return False
-        raise
-
-
-_QUERIES = {
-    "name": _name,
-    "uuid": _uuid,
-    "pci_bus_id": _pci_bus_id,
-    "pci_device_id": _pci_device_id,
-    "compute_capability": _compute_capability,
-    "mig_enabled": _mig_enabled,
-}
-
-
-def _memory(
-    nvml: Any, handle: Any, root: str, unknown: list[tuple[str, str]], mig: bool
-) -> dict[str, Any]:
-    """Memory fields. Unknown stays unknown: 0 would read as a full or a broken GPU."""
-    if mig:
-        return _no_memory(unknown, "MIG is on: the whole GPU's memory is no instance's")
-    try:
-        info = nvml.nvmlDeviceGetMemoryInfo(handle)
-    except Exception as error:
-        if _is(error, nvml.NVML_ERROR_NOT_SUPPORTED):  # GB10: no memory of its own
-            return _unified_memory(root, unknown)
-        return _no_memory(unknown, why(error))
-    if not info.total:
-        return _no_memory(unknown, "the driver says 0 bytes")
-    return {"memory_bytes": int(info.total), "memory_used_bytes": int(info.used)}
-
-
-def _unified_memory(root: str, unknown: list[tuple[str, str]]) -> dict[str, Any]:
-    """The host's memory is the GPU's where NVML has none to report."""
+def _with_unified_memory(
+    fields: dict[str, Any], unknown: tuple[tuple[str, str], ...], root: str
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    """The host's memory is the GPU's where NVML has none to report (GB10)."""
     total, available = memory.read(root)
     if total is None:
-        return _no_memory(unknown, "unified memory, and /proc/meminfo has no MemTotal")
+        reason = "unified memory, and /proc/meminfo has no MemTotal"
+        return fields, (*unknown, *((field, reason) for field in nvidia_device.MEMORY))
+    known = {"memory_bytes": total, "unified_memory": True}
     if available is None:
-        unknown.append(("memory_used_bytes", "/proc/meminfo has no MemAvailable"))
-    used = None if available is None else total - available
-    return {"memory_bytes": total, "memory_used_bytes": used, "unified_memory": True}
-
-
-def _no_memory(unknown: list[tuple[str, str]], reason: str) -> dict[str, Any]:
-    unknown.extend((field, reason) for field in _MEMORY_FIELDS)
-    return {}
+        reason = "/proc/meminfo has no MemAvailable"
+        late = tuple((field, reason) for field in nvidia_device.MEMORY[1:])
+        return {**fields, **known}, (*unknown, *late)
+    known |= {"memory_used_bytes": total - available, "memory_free_bytes": available}
+    return {**fields, **known}, unknown
 
 
 def _driver_version(nvml: Any) -> str:
-    return _said(printable(nvml.nvmlSystemGetDriverVersion()))
+    return nvidia_device.said(printable(nvml.nvmlSystemGetDriverVersion()))
 
 
 def _cuda_version(nvml: Any) -> str:
@@ -157,21 +116,11 @@ def _cuda_version(nvml: Any) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def _said(words: str) -> str:
-    if not words:
-        raise ValueError("the driver's answer is empty")
-    return words
-
-
-def _is(error: Exception, code: int) -> bool:
-    return getattr(error, "value", None) == code
-
-
 def _why_no_driver(nvml: Any, error: Exception) -> str:
-    if _is(error, nvml.NVML_ERROR_LIBRARY_NOT_FOUND):
+    if is_code(error, nvml.NVML_ERROR_LIBRARY_NOT_FOUND):
         return "not found"
-    if _is(error, nvml.NVML_ERROR_DRIVER_NOT_LOADED):
+    if is_code(error, nvml.NVML_ERROR_DRIVER_NOT_LOADED):
         return "the library is there, the kernel driver is not loaded"
-    if _is(error, nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH):
+    if is_code(error, nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH):
         return "library and kernel driver are of different versions: reload the driver, or reboot"
     return why(error)

@@ -5,24 +5,66 @@ from __future__ import annotations
 from .record import Record
 
 
+class GpuProcess(Record):
+    """A process that holds memory of a GPU."""
+
+    pid: int  # as the driver counts: the host's, where a container has its own
+    name: str | None = None  # the program's name alone: its arguments may hold secrets
+    memory_bytes: int | None = None
+
+
+class MigDevice(Record):
+    """One MIG instance, as its own handle describes it."""
+
+    uuid: str | None = None  # "MIG-…", as CUDA_VISIBLE_DEVICES takes it
+    profile: str | None = None  # "1g.10gb"
+    memory_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    unknown: tuple[tuple[str, str], ...] = ()  # (field, why it could not be read)
+
+
 class Gpu(Record):
-    """One device as its driver reports it. A field that could not be read is None."""
+    """One device as its driver reports it. A field that could not be read is None.
+
+    One that is None and not in ``unknown`` is something that such a device has not.
+    """
 
     index: int  # in the driver's own order
     vendor: str  # "NVIDIA" or "AMD"
     name: str  # as reported, e.g. "NVIDIA H200", "AMD Instinct MI355X"
-    uuid: str | None = None
+    uuid: str | None = None  # as the vendor's own mask variable takes it
     pci_bus_id: str | None = None
     pci_device_id: str | None = None  # four hex digits, e.g. "75a3"
     compute_capability: str | None = None  # NVIDIA: "9.0"
     gfx_target: str | None = None  # AMD: "gfx950"
     memory_bytes: int | None = None
     memory_used_bytes: int | None = None
+    memory_free_bytes: int | None = None  # less than the rest: drivers keep some to themselves
     unified_memory: bool = False  # GPU and host share one memory (GB10)
+    processes: tuple[GpuProcess, ...] | None = None
     mig_enabled: bool | None = None  # NVIDIA: cut into MIG instances; memory_bytes is then None
+    mig_devices: tuple[MigDevice, ...] | None = None
     compute_partition: str | None = None  # AMD: "SPX" is the whole GPU; "CPX" and so on a part
     memory_partition: str | None = None  # AMD: "NPS1" is the whole memory
+    nvlink_active: int | None = None  # links that are up; 0: it has none, or all are down
+    nvlink_peers: tuple[str, ...] = ()  # PCI bus ids at their other ends, or "switch"
+    fabric_state: str | None = None  # "completed"; "in progress": its manager is not ready
+    fabric_clique: int | None = None
+    fabric_cluster: str | None = None  # UUID of the NVLink domain
+    persistence_mode: bool | None = None
+    ecc_uncorrected: int | None = None  # since the driver was loaded
+    ecc_pending: bool | None = None  # bad memory waits for a reset to be mapped out
+    numa_node: int | None = None
+    fault: str | None = None  # why it cannot be used: lost, or it never answers
     unknown: tuple[tuple[str, str], ...] = ()  # (field, why it could not be read)
+
+
+class NumaNode(Record):
+    """One NUMA node. Without CPUs it is memory alone: a GPU's, or an expander's."""
+
+    node: int
+    cpus: int
+    memory_bytes: int | None = None
 
 
 class HostFacts(Record):
@@ -30,11 +72,19 @@ class HostFacts(Record):
 
     gpus: tuple[Gpu, ...] = ()
     cpu_model: str | None = None
+    cpu_arch: str | None = None  # "x86_64" or "aarch64"
+    cpu_sockets: int | None = None
+    cpu_flags: tuple[str, ...] = ()  # those that vLLM's CPU backend asks for
+    numa_nodes: tuple[NumaNode, ...] = ()
     memory_bytes: int | None = None
     memory_available_bytes: int | None = None
     nvidia_driver: str | None = None
     cuda_driver: str | None = None  # highest CUDA version the driver serves, "13.0"
+    amd_driver: str | None = None
     rocm: str | None = None
     render_gid: int | None = None  # numeric group of /dev/dri/renderD*
     video_gid: int | None = None  # numeric group of /dev/kfd
+    device_access: tuple[
+        tuple[str, str], ...
+    ] = ()  # AMD: (device file, "read and write" or why not)
     looked_for: tuple[tuple[str, str], ...] = ()  # (what was tried, what came of it)
