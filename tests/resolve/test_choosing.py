@@ -340,13 +340,13 @@ class TestRefusals:
         assert caught.value.hint == f"did you mean 'h200'? known: {known}"
 
     def test_an_offload_option_for_another_brand_is_refused(self) -> None:
-        taxonomy = "kv_offload: {mine: {args: [--x], brands: [AMD]}}"
+        taxonomy = "kv_offload: {mine: {args: [--x], brands: [AMD, Intel]}}"
         with pytest.raises(NothingFits) as caught:
             deploy(recipe(taxonomy=taxonomy), kv_offload="mine")
         assert told(caught.value) == (
             "nothing_fits",
             "KV offload mine does not run on NVIDIA (h200)",
-            "it runs on AMD; leave --kv-offload out",
+            "it runs on AMD, Intel; leave --kv-offload out",
         )
         assert (
             "--x"
@@ -452,6 +452,12 @@ class TestHardware:
                 "mi300x",
                 "the usual default",
                 id="not where the variant does not run",
+            ),
+            pytest.param(
+                "variants: {v: {precision: nvfp4, precision_hardware: {brand: NVIDIA}}}",
+                "h200",
+                "the usual default",
+                id="h200 where the precision runs on it after all",
             ),
             pytest.param(
                 "variants: {v: {precision: nvfp4, precision_hardware: {brand: AMD}}}",
@@ -853,6 +859,11 @@ class TestStrategy:
         resolver = recipe({"compatible_strategies": compatible, "strategy_hardware": support})
         assert list(resolver.chooser.offered(profile("h200"))) == offered
 
+    def test_a_named_one_is_taken(self) -> None:
+        choice = choose(recipe(), hardware="h200", strategy="single_node_dep")
+        assert choice.strategy == "single_node_dep"
+        assert why(choice, "strategy") == "asked for"
+
     def test_nothing_offered_for_the_nodes_is_an_error(self) -> None:
         with pytest.raises(NothingFits) as caught:
             choose(recipe(self.OFFERED.format("single_node_tp")), hardware="h200", nodes=2)
@@ -912,6 +923,12 @@ class TestFeatures:
                 [("c", "two")],
                 [WITHOUT_D],
                 id="one added in a mode and one dropped",
+            ),
+            pytest.param(
+                {"add_features": (("c", None),)},
+                [("a", None), ("c", "one")],
+                [WITHOUT_D],
+                id="one added in its usual mode",
             ),
             pytest.param(
                 {"features": (("c", None), ("a", None))},

@@ -156,6 +156,18 @@ def test_a_machine_that_cannot_join_others_is_not_told_to() -> None:
     assert caught.value.hint == "what would do: a larger machine"
 
 
+def test_nodes_are_not_suggested_where_no_strategy_has_several() -> None:
+    resolver = recipe(
+        """
+        variants: {v: {precision: bf16, vram_minimum_gb: 2000}}
+        compatible_strategies: [single_node_tp]
+        """
+    )
+    with pytest.raises(NothingFits) as caught:
+        resolver.choose(Request(profile=Host("h200").profile()))
+    assert caught.value.hint == "what would do: a larger machine"
+
+
 @pytest.mark.parametrize(
     ("request_", "nodes", "strategy"),
     [

@@ -518,14 +518,16 @@ class TestFeatureLayers:
         resolver = recipe(
             """
             features:
-              f: {args: [--f], env: {F: "1"}, strategies: [single_node_tep]}
+              f: {args: [--f], env: {F: "1"}, strategies: [single_node_tep, single_node_dep]}
             """
         )
         deployment = deploy(resolver)
         assert "--f" not in deployment.processes[0].argv
         assert deployment.processes[0].env == {}
-        assert deployment.notes == (
-            "the feature f adds nothing under single_node_tp; it is for single_node_tep",
+        (note,) = deployment.notes
+        assert note == (
+            "the feature f adds nothing under single_node_tp; it is for single_node_tep, "
+            "single_node_dep"
         )
         assert "--f" in server(resolver, strategy="single_node_tep").argv
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from ..catalog.shelf import Shelf
 from ..host.facts import read_host
+from ..resolve.masks import visible
 from ..resolve.match import match_profile
 from ..streams import answer, remark
 
@@ -17,7 +20,8 @@ def run(invocation: Invocation, settings: Settings) -> int:
     """Print the host's facts and the matched profile; save them where asked to."""
     facts = read_host()
     profiles = Shelf(settings.listed("recipes_dir")).libraries[0].taxonomy.hardware_profiles
-    match = match_profile(facts.gpus, profiles)
+    seen = visible(facts.gpus, os.environ)
+    match = match_profile(seen.gpus, profiles)
     if settings["save"]:
         from ..host.facts_file import save
 
@@ -31,5 +35,5 @@ def run(invocation: Invocation, settings: Settings) -> int:
     else:
         from ..render.detection import detection
 
-        answer(detection(facts, match))
+        answer(detection(facts, match, seen))
     return 0

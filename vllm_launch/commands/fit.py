@@ -25,7 +25,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     found = Shelf(settings.listed("recipes_dir")).find(invocation.argument or "")
     library = found.library
     resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
-    request, _ = for_hardware(Request(), settings, library.taxonomy)
+    request, _ = for_hardware(Request(), settings, library.taxonomy, found)
     hardware = resolver.choose(request.replace(variant=found.variant)).hardware
     load = Load(
         checkpoint=_checkpoint(found),

@@ -5,49 +5,125 @@ from __future__ import annotations
 import os
 
 from ..errors import NothingFits, UsageError
-from ..resolve.match import match_profile
+from ..model.record import Record
+from ..resolve.gpus import choose_gpus, indices
+from ..resolve.masks import device_id, mask_for, visible
+from ..resolve.match import match_cpu, match_profile
+from ..resolve.shapes import legal_tp_sizes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..model.checkpoint import Checkpoint
     from ..model.choice import Request
+    from ..model.deployment import Deployment
     from ..model.host import Gpu, HostFacts
-    from ..model.taxonomy import Taxonomy
+    from ..model.taxonomy import HardwareProfile, Taxonomy
+    from ..resolve.match import Match
     from ..settings import Settings
 
-# What a server of either brand obeys.
-_MASKS = {"NVIDIA": "CUDA_VISIBLE_DEVICES", "AMD": "HIP_VISIBLE_DEVICES"}
-_NOTHING = ("", "-1", "NoDevFiles")
+
+class Host(Record):
+    """A host to plan for: what it has, and which of its GPUs a server may use."""
+
+    facts: HostFacts
+    environ: Mapping[str, str]  # whose masks count: empty for a saved host
+    gpus: tuple[Gpu, ...] = ()  # uniform and visible
+    profile: HardwareProfile
+    why: str  # the profile
+    named: str = ""  # what named the GPUs: an option, a variable; "" where nothing did
+
+    def request(self, request: Request, gpus: tuple[Gpu, ...], reason: str = "") -> Request:
+        """The request for some of these GPUs, for a reason where they are not all."""
+        count = len(gpus) or self.profile.gpu_count
+        share = self.profile.vram_gb / self.profile.gpu_count
+        own = [gpu for gpu in self.facts.gpus if gpus and gpu.vendor == gpus[0].vendor]
+        limited = bool(self.named) or list(gpus) != own
+        return request.replace(
+            profile=self.profile.replace(gpu_count=count, vram_gb=round(share * count, 1)),
+            devices=tuple(map(device_id, gpus)) if gpus and limited else None,
+            mask=mask_for(gpus, self.facts.gpus, self.environ) if gpus and limited else (),
+            mask_because=self.named or reason or "the GPUs that are planned for",
+            because="; ".join(part for part in (self.why, reason) if part),
+        )
 
 
-def on_host(request: Request, settings: Settings, taxonomy: Taxonomy) -> tuple[Request, HostFacts]:
-    """The request for the GPUs that are there.
+def find_host(settings: Settings, taxonomy: Taxonomy) -> Host:
+    """The host that is planned for.
 
-    Raises NothingFits where there are none, or none that a profile is known for.
+    Raises NothingFits where it has no GPU that can be used, UsageError for GPUs that are named
+    and not there, and for masks that contradict each other.
     """
     facts = read_facts(settings)
+    profiles = taxonomy.hardware_profiles
+    environ = {} if settings["host_facts"] else os.environ
+    if settings["hardware"] == "cpu":
+        match = match_cpu(facts, profiles)
+        return Host(facts=facts, environ=environ, profile=_profile(match), why=match.reason)
     if not facts.gpus:
         raise _no_gpu(facts, settings)
-    if settings["gpus"] is not None:
-        gpus = _named(facts.gpus, settings["gpus"], settings.source("gpus"))
-    else:
-        gpus = facts.gpus if settings["host_facts"] else _visible(facts.gpus, os.environ)
-    chosen = gpus != facts.gpus or settings["gpus"] is not None
-    match = match_profile(gpus, taxonomy.hardware_profiles)
-    if match.profile_id is None:
+    seen = visible(facts.gpus, environ, settings["gpus"])
+    if seen.problems:
+        raise UsageError("; ".join(seen.problems), hint="see vllm-launch detect")
+    if not seen.gpus:
+        raise NothingFits(
+            f"every GPU of this host is hidden: {'; '.join(seen.notes) or 'by a mask'}",
+            hint="unset it, or give --gpus 0,1,…",
+        )
+    match = match_profile(seen.gpus, profiles)
+    return Host(
+        facts=facts,
+        environ=environ,
+        gpus=match.gpus,
+        profile=_profile(match),
+        why="; ".join((match.reason, *match.notes, *seen.notes)),
+        named=settings.source("gpus"),
+    )
+
+
+def _profile(match: Match) -> HardwareProfile:
+    if match.profile is None:
         raise NothingFits(
             f"no hardware profile matches: {match.reason}",
-            hint=f"name one: --hardware {'|'.join(taxonomy.hardware_profiles)}",
+            hint="name one that is near with --hardware ID; see vllm-launch detect",
         )
-    profile = taxonomy.hardware_profiles[match.profile_id]
-    profile = profile.replace(
-        gpu_count=len(match.gpus), vram_gb=round(match.vram_gb or profile.vram_gb, 1)
-    )
-    partial = chosen or len(match.gpus) < len(facts.gpus)
-    devices = tuple(str(gpu.index) for gpu in match.gpus) if partial else None
-    because = "; ".join((match.reason, *match.notes))
-    return request.replace(profile=profile, devices=devices, because=because), facts
+    return match.profile
+
+
+def usable(host: Host, request: Request, checkpoint: Checkpoint | None) -> Request:
+    """The request for as many of the host's GPUs as can share a model.
+
+    Seven GPUs of eight are no size that heads divide by: the largest one that they do is used.
+    """
+    count = len(host.gpus)
+    if count < 2 or host.named or request.tp is not None:
+        return host.request(request, host.gpus)
+    if checkpoint is not None:
+        sizes = legal_tp_sizes(checkpoint, count, expert_parallel=False)
+        most, rule = max(sizes, default=1), "the model's heads divide by"
+    else:
+        most, rule = 1 << (count.bit_length() - 1), "most models' heads divide by"
+    if most == count:
+        return host.request(request, host.gpus)
+    gpus = choose_gpus(host.gpus, most)
+    return host.request(request, gpus, f"{most} of {count} GPUs, a number that {rule}")
+
+
+def narrowed(host: Host, request: Request, deployment: Deployment) -> Request | None:
+    """The request for the best of the GPUs, where the plan needs fewer than there are.
+
+    None where it may have the first ones, which is what a server takes on its own.
+    """
+    if deployment.choice.strategy != "single_node_tp" or host.named or not host.gpus:
+        return None
+    count = int(deployment.processes[0].value("--tensor-parallel-size") or 1)
+    first = host.gpus[:count]
+    if count >= deployment.choice.hardware.gpu_count or choose_gpus(host.gpus, count) == first:
+        return None
+    gpus = choose_gpus(host.gpus, count)
+    reason = f"{indices(gpus)}: idle, or closer together than the first {count}"
+    return host.request(request, gpus, reason)
 
 
 def read_facts(settings: Settings) -> HostFacts:
@@ -59,51 +135,6 @@ def read_facts(settings: Settings) -> HostFacts:
     from ..host.facts import read_host
 
     return read_host()
-
-
-def _visible(gpus: tuple[Gpu, ...], environ: Mapping[str, str]) -> tuple[Gpu, ...]:
-    """The GPUs that the environment lets a server see.
-
-    Raises NothingFits where that is none, UsageError for a mask that names what is not there.
-    """
-    seen: tuple[Gpu, ...] = ()
-    hidden = []
-    for vendor, variable in _MASKS.items():
-        own = tuple(gpu for gpu in gpus if gpu.vendor == vendor)
-        mask = environ.get(variable)
-        if own and mask is not None:
-            own = () if mask.strip() in _NOTHING else _named(own, mask, variable)
-            hidden += [] if own else [f"{variable}={mask}"]
-        seen += own
-    if not seen:
-        raise NothingFits(
-            f"every GPU of this host is hidden by {' and '.join(hidden)}",
-            hint="unset it, or give --gpus 0,1,…",
-        )
-    return seen
-
-
-def _named(gpus: tuple[Gpu, ...], names: str, source: str) -> tuple[Gpu, ...]:
-    """The GPUs named by index, or by UUID or a prefix of it. Raises UsageError."""
-    picked: list[Gpu] = []
-    for name in names.split(","):
-        word = name.strip()
-        found = [
-            gpu
-            for gpu in gpus
-            if str(gpu.index) == word
-            or (word.startswith("GPU-") and (gpu.uuid or "").startswith(word))
-        ]
-        if len(found) != 1:
-            there = ", ".join(str(gpu.index) for gpu in gpus)
-            raise UsageError(
-                f"{source}: {word!r} names {len(found) or 'no'} GPU{'s' * (len(found) > 1)}",
-                hint=f"GPUs here: {there}; or a UUID such as GPU-1a2b…",
-            )
-        if found[0] in picked:
-            raise UsageError(f"{source}: GPU {word} is named twice")
-        picked += found
-    return tuple(picked)
 
 
 def _no_gpu(facts: HostFacts, settings: Settings) -> NothingFits:

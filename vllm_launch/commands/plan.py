@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..model.source import Arguments
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
+    from .here import Host
 
 
 _LARGEST_PORT = 65535
@@ -64,8 +65,8 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         env=env,
         model_path=found.model_path,
     )
-    request, facts = for_hardware(request, settings, library.taxonomy)
-    resolved = resolver.resolve(resolver.choose(request))
+    request, host = for_hardware(request, settings, library.taxonomy, found)
+    resolved = _resolved(resolver, request, host)
     endpoints = _endpoints(settings)
     idle = tuple(_without_effect(settings, resolved, endpoints))
     resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
@@ -74,23 +75,40 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         found=found,
         deployment=deployment,
         processes=_selected(deployment, settings),
-        facts=facts,
+        facts=host.facts if host is not None else None,
         passed_by_name=by_name,
     )
 
 
+def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deployment:
+    """The deployment, on the best of a host's GPUs where it does not need all of them."""
+    deployment = resolver.resolve(resolver.choose(request))
+    if host is None:
+        return deployment
+    from .here import narrowed
+
+    fewer = narrowed(host, request, deployment)
+    return deployment if fewer is None else resolver.resolve(resolver.choose(fewer))
+
+
 def for_hardware(
-    request: Request, settings: Settings, taxonomy: Taxonomy
-) -> tuple[Request, HostFacts | None]:
+    request: Request, settings: Settings, taxonomy: Taxonomy, found: Found
+) -> tuple[Request, Host | None]:
     """Plan for the named profile or the preset's; else for the GPUs that are there."""
     named = settings["hardware"]
-    if named not in (None, "auto") and not _facts_instead(settings):
+    detected = named in (None, "auto") or (
+        named == "cpu" and "cpu" not in taxonomy.hardware_profiles
+    )
+    if not detected and not _facts_instead(settings):
         return request.replace(hardware=named, devices=_devices(settings)), None
     if request.preset is not None and named is None and settings["host_facts"] is None:
         return request.replace(devices=_devices(settings)), None
-    from .here import on_host
+    from ..host.checkpoint import find, read
+    from .here import find_host, usable
 
-    return on_host(request, settings, taxonomy)
+    host = find_host(settings, taxonomy)
+    path = find(found.model_path or found.recipe.model.model_id, os.environ)
+    return usable(host, request, read(path) if path is not None else None), host
 
 
 def _facts_instead(settings: Settings) -> bool:

@@ -69,6 +69,7 @@ def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
         video_gid=facts.video_gid if facts is not None else None,
         hardened=bool(settings["hardened"]),
         masked=plan.deployment.choice.devices is not None,
+        devices=(plan.deployment.choice.devices or ()) if plan.facts is not None else (),
         name=settings["name"],
         publish=f"[{host}]:" if ":" in (host or "") else f"{host}:" if host else "",
         model_path=plan.found.model_path,

@@ -52,6 +52,8 @@ class Request(Record):
     model_path: str | None = None  # a local checkpoint, instead of the model id
     profile: HardwareProfile | None = None  # a real host's: plan for it and no other
     devices: tuple[str, ...] | None = None  # of that host, where not all are to be used
+    mask: tuple[tuple[str, str], ...] | None = None  # what hides the others; None: by index
+    mask_because: str = "--gpus"
     because: str = ""  # why the profile was picked
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.record import Record
+from ..model.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _HUB_CACHE_INSIDE = "/root/.cache/huggingface"
 _MASKS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+_CHOSEN = Source(layer="the devices to be used")
 
 
 class ContainerSetup(Record):
@@ -24,7 +26,8 @@ class ContainerSetup(Record):
     render_gid: int | None = None
     video_gid: int | None = None
     hardened: bool = False
-    masked: bool = False  # the operator chose devices: the engine hands in just those
+    masked: bool = False  # only some devices are to be used: the engine hands in just those
+    devices: tuple[str, ...] = ()  # these, where no variable of the plan says so
     name: str | None = None
     publish: str = ""  # "ADDRESS:", where the port is not to be open on every interface
     model_path: str | None = None
@@ -80,7 +83,8 @@ def _devices(process: ProcessPlan, hardware: HardwareProfile, setup: ContainerSe
 def _mask(process: ProcessPlan, setup: ContainerSetup) -> str | None:
     if not setup.masked:
         return None
-    return next((value for name, value, _ in process.variables if name in _MASKS), None)
+    said = (value for name, value, _ in process.variables if name in _MASKS)
+    return next(said, ",".join(setup.devices) or None)
 
 
 def _nvidia_devices(mask: str | None, setup: ContainerSetup) -> list[str]:
@@ -137,8 +141,14 @@ def _environment(
 
     On AMD the container has every device, and the mask is all that limits the process.
     """
-    replaced = setup.masked and hardware.brand == "NVIDIA"
-    dropped = {*setup.passed_by_name, *(_MASKS if replaced else ())}
+    dropped = set(setup.passed_by_name)
+    own: tuple[Variable, ...] = ()
+    if setup.masked and hardware.brand == "NVIDIA":
+        dropped.update(_MASKS)
+    elif setup.masked and setup.devices and process.role not in ("prefill", "decode"):
+        # Counted anew: masks of the host's own environment do not reach into a container.
+        dropped.update(_MASKS)
+        own = (("HIP_VISIBLE_DEVICES", ",".join(setup.devices), _CHOSEN),)
     if not dropped:
         return process.variables
-    return tuple(variable for variable in process.variables if variable[0] not in dropped)
+    return (*own, *(variable for variable in process.variables if variable[0] not in dropped))

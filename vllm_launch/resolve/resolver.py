@@ -237,12 +237,15 @@ class _Resolution:
         )
 
     def _device_mask(self) -> Variables:
-        """The devices that the operator chose, as the variable that limits a process to them."""
-        devices = self.choice.devices
+        """The devices to be used, as the variables that limit a process to them."""
+        request, devices = self.choice.request, self.choice.devices
+        source = Source(layer="operator", detail=request.mask_because)
+        if request.mask is not None:
+            return tuple((name, value, source) for name, value in request.mask)
         if devices is None:
             return ()
         name = "HIP_VISIBLE_DEVICES" if self.choice.hardware.brand == "AMD" else _CUDA_MASK
-        return ((name, ",".join(devices), Source(layer="operator", detail="--gpus")),)
+        return ((name, ",".join(devices), source),)
 
     def _disaggregated(self) -> Deployment:
         """A prefill and a decode pool, and the router."""
