@@ -162,6 +162,8 @@ COMMANDS = (
             TEXT_OR_JSON,
             Option(name="save", flags=("--save",), metavar="FILE",
                    help="Write the host's facts, to plan for it elsewhere."),
+            Option(name="with_hostname", flags=("--with-hostname",), kind="flag",
+                   help="Put the host's name into what is written."),
         ),
         examples=("vllm-launch detect --save node7.json",),
     ),

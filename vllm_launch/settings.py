@@ -117,10 +117,9 @@ def _config_path(given: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[
     asked = given.get("config") or environ.get("VLLM_LAUNCH_CONFIG")
     if asked:
         return os.path.expanduser(asked), asked
-    base = environ.get("XDG_CONFIG_HOME", "")
-    if not os.path.isabs(base):
-        base = os.path.expanduser("~/.config")
-    path = os.path.join(base, "vllm-launch", "config.yaml")
+    from .catalog.files import config_directory
+
+    path = os.path.join(config_directory(), "config.yaml")
     return (path, path) if os.path.isabs(path) and os.path.isfile(path) else (None, "")
 
 

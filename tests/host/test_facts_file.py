@@ -115,7 +115,7 @@ def changed(path: str, value: object) -> Any:
         ("gpus.1.mig_devices.0.uuid", 7, "gpus[1].mig_devices[0].uuid: must be a string of"),
         ("cpu_flags.1", "\x07", "cpu_flags[1]: must be a string of printable characters"),
         ("numa_nodes.0.cpus", -1, "numa_nodes[0].cpus: must be a whole number, 0 or more"),
-        ("hostname", "node7", "hostname: no such key"),
+        ("nodename", "node7", "nodename: no such key"),
         ("\x1b[2J", 1, r"\x1b[2J: no such key"),
         ("memory_bytes", "1 TB", "memory_bytes: must be a whole number, 0 or more or null"),
         ("looked_for", "nothing", "looked_for: must be a list"),

@@ -107,6 +107,14 @@ def cache_directory() -> str:
     return os.path.join(base, "vllm-launch")
 
 
+def config_directory() -> str:
+    """Where a user's own settings are."""
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.config")
+    return os.path.join(base, "vllm-launch")
+
+
 def _cache_path(path: str) -> str:
     """The cache's file for a file; empty, which is no file's name, without a home."""
     directory = cache_directory()

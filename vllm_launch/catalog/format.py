@@ -439,6 +439,7 @@ _profile = table(
     scalable=boolean,
     restricted=boolean,
     compute_arch=text,
+    gpu_names=_texts,
     required=("brand", "generation", "gpu_count", "vram_gb"),
 )
 _offload = table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import RecipeError, UsageError
-from .files import broken, read_past
+from .files import broken, config_directory, read_past
 from .kinds import Reading, closest
 
 TYPE_CHECKING = False
@@ -46,8 +46,18 @@ class Library:
             else:
                 from .format import TAXONOMY
 
-                self._taxonomy = self._read(path, "taxonomy", TAXONOMY)
+                self._taxonomy = self._with_own_profiles(self._read(path, "taxonomy", TAXONOMY))
         return self._taxonomy
+
+    def _with_own_profiles(self, taxonomy: Taxonomy) -> Taxonomy:
+        """The taxonomy with the user's own hardware profiles, which come first."""
+        path = os.path.join(config_directory(), "hardware.yaml")
+        if not os.path.isfile(path):
+            return taxonomy
+        from .format import TAXONOMY
+
+        own = self._read(path, "hardware", TAXONOMY).hardware_profiles
+        return taxonomy.replace(hardware_profiles={**own, **taxonomy.hardware_profiles, **own})
 
     def strategy(self, name: str) -> Strategy:
         """One strategy. Raises RecipeError where its file is missing or broken."""
@@ -158,7 +168,7 @@ class Library:
 
     def _shown(self, path: str) -> str:
         """How messages name a file: bundled ones from "recipes/" on, others by their path."""
-        if self.own:
+        if self.own and path.startswith(self.directory + os.sep):
             return "recipes/" + os.path.relpath(path, self.directory)
         return path
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the host's facts and the matched profile; save them where asked to."""
     facts = read_host()
+    if settings["with_hostname"]:
+        facts = facts.replace(hostname=os.uname().nodename)
     profiles = Shelf(settings.listed("recipes_dir")).libraries[0].taxonomy.hardware_profiles
     seen = visible(facts.gpus, os.environ)
     match = match_profile(seen.gpus, profiles)

@@ -70,6 +70,8 @@ class NumaNode(Record):
 class HostFacts(Record):
     """One machine, as seen at one time."""
 
+    hostname: str | None = None  # only where it was asked for
+
     gpus: tuple[Gpu, ...] = ()
     cpu_model: str | None = None
     cpu_arch: str | None = None  # "x86_64" or "aarch64"

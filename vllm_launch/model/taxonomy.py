@@ -27,6 +27,7 @@ class HardwareProfile(Record):
     scalable: bool = True  # False: cannot be joined with others into a cluster
     restricted: bool = False  # True: only for recipes that list it in meta.hardware
     compute_arch: str = ""  # "sm90"
+    gpu_names: tuple[str, ...] = ()  # as drivers report them, for a profile of one's own
     where: Source = Source(layer="hardware_profiles")
 
 

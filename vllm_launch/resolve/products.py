@@ -83,6 +83,9 @@ def by_product(
 
 
 def _product_of(gpu: Gpu, profiles: Mapping[str, HardwareProfile]) -> Product | None:
+    named = _by_own_name(gpu, profiles)
+    if named is not None:
+        return named
     if gpu.vendor == "AMD":
         label = _AMD.get((gpu.pci_device_id or "").lower())
         return _product(label, "", label.lower()) if label else None
@@ -94,6 +97,16 @@ def _product_of(gpu: Gpu, profiles: Mapping[str, HardwareProfile]) -> Product | 
     for product in _NVIDIA:
         if any(name <= words for name in product.names) and not words & _NEVER:
             return product if gpu.compute_capability in (None, product.capability) else None
+    return None
+
+
+def _by_own_name(gpu: Gpu, profiles: Mapping[str, HardwareProfile]) -> Product | None:
+    """The product of a profile that names this GPU itself."""
+    words = set(_words(gpu.name))
+    for profile in profiles.values():
+        for name in profile.gpu_names:
+            if profile.brand == gpu.vendor and set(_words(name)) <= words:
+                return _product(name, "", profile.id)
     return None
 
 
