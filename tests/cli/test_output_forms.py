@@ -15,7 +15,7 @@ DEPLOYMENT = {
     "deploy_type", "hardware", "variant", "strategy", "nodes", "image", "processes", "router",
     "companions", "recipe", "reasons", "settings",
 }  # fmt: skip
-STORE = {"instances", "master", "mooncake_config", "store_config"}
+STORE = {"instances", "master", "mooncake_config", "store_config", "store_command"}
 GPU = {
     "index", "vendor", "name", "uuid", "pci_bus_id", "pci_device_id", "compute_capability",
     "gfx_target", "memory_bytes", "memory_used_bytes", "unified_memory", "unknown",

@@ -1,7 +1,7 @@
 """Each machine's plan for both MiniMax recipes, by the installed command, to the letter.
 
 After a change that is meant, ``VLLM_LAUNCH_WRITE_GOLDEN=1 pytest tests/host/test_plans.py``
-writes the files under ``golden/plans`` again.
+writes the files under ``golden_plans`` again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.host.conftest import timed
 from tests.host.machines import MACHINES
 from vllm_launch.host.facts_file import save
 
-GOLDEN = Path(__file__).with_name("golden") / "plans"
+GOLDEN = Path(__file__).with_name("golden_plans")
 WRITES = bool(os.environ.get("VLLM_LAUNCH_WRITE_GOLDEN"))
 
 

@@ -151,7 +151,7 @@ class TestRefusals:
                 {"hardware": "h200", "add_features": (("reasoning", "deep"),)},
                 "usage",
                 "the feature reasoning has no mode 'deep'",
-                "modes: it has no modes",
+                "modes: none",
             ),
             refusal(
                 "features that exclude each other",

@@ -197,7 +197,7 @@ def test_where_a_size_comes_from_is_told(
 
 def test_the_operators_size_is_the_operators() -> None:
     ((_, _, source),) = server(recipe(), tp=4).arguments
-    assert (source.layer, source.detail) == ("operator", "TP 4")
+    assert (source.layer, source.detail) == ("operator", "--tp TP 4")
 
 
 def test_a_strategy_without_known_flags_is_refused() -> None:

@@ -44,7 +44,7 @@ class Shelf:
         if model.endswith((".yaml", ".yml", ".json")) and os.path.isfile(model):
             return self._from_file(model)
         if os.path.isdir(model):
-            return self._from_checkpoint(os.path.abspath(model))
+            return self._from_checkpoint(_absolute(model))
         found = self._by_name(model) or self._by_checkpoint_id(model)
         if found is None:
             raise UsageError(f"there is no recipe for {model!r}", hint=self._suggestion(model))
@@ -90,7 +90,7 @@ class Shelf:
 
     def _from_file(self, path: str) -> Found:
         """A recipe file; the recipes directory that it stands in lends the words, if it is one."""
-        models = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        models = os.path.dirname(os.path.dirname(_absolute(path)))
         root = os.path.realpath(os.path.dirname(models))
         library = next(
             (each for each in self.libraries if os.path.realpath(each.directory) == root),
@@ -130,6 +130,16 @@ class Shelf:
         if names:
             return f"did you mean {' or '.join(names)}?"
         return "see vllm-launch recipes list, or give --recipes-dir"
+
+
+def _absolute(path: str) -> str:
+    """A path from the root. Raises UsageError where the current directory is gone."""
+    try:
+        return os.path.abspath(path)
+    except OSError as error:
+        raise UsageError(
+            f"cannot find {path}: {error.strerror}", hint="the current directory may be gone"
+        ) from None
 
 
 def _names(recipe_id: str) -> tuple[str, str]:

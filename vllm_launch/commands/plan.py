@@ -64,6 +64,7 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         args=_operator_arguments(invocation, settings),
         env=env,
         model_path=found.model_path,
+        set_by=tuple((name, settings.source(name)) for name in ("tp", "image")),
     )
     request, host = for_hardware(request, settings, library.taxonomy, found)
     resolved = _resolved(resolver, request, host)

@@ -55,6 +55,13 @@ class Request(Record):
     mask: tuple[tuple[str, str], ...] | None = None  # what hides the others; None: by index
     mask_because: str = "--gpus"
     because: str = ""  # why the profile was picked
+    set_by: tuple[
+        tuple[str, str], ...
+    ] = ()  # (option, what set it), such as ("tp", "config.yaml:3")
+
+    def setter(self, option: str, usual: str) -> str:
+        """What set an option."""
+        return dict(self.set_by).get(option) or usual
 
 
 class Choice(Record):

@@ -35,6 +35,8 @@ def deployment_envelope(
     shown = deployment.replace(processes=tuple(processes))
     body = deployment_record(shown, setup) if setup is not None else deployment_record(shown)
     body["recipe"] = deployment.recipe.id
+    if deployment.store is not None:
+        body["store_command"] = deployment.store.store_command
     body["reasons"] = reasons_record(deployment)
     body["settings"] = [
         {"option": name, "value": value, "source": source} for name, value, source in settings

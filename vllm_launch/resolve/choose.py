@@ -270,6 +270,12 @@ class _Choosing:
             raise NothingFits(
                 f"{len(devices)} GPUs are named, and {profile.id} has {profile.gpu_count}"
             )
+        beyond = [d for d in devices if d.isdecimal() and int(d) >= profile.gpu_count]
+        if beyond:
+            raise NothingFits(
+                f"GPU {', '.join(beyond)} is beyond those of {profile.id}, 0 to "
+                f"{profile.gpu_count - 1}"
+            )
         share = profile.vram_gb / profile.gpu_count
         return profile.replace(gpu_count=len(devices), vram_gb=share * len(devices))
 

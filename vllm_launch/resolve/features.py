@@ -37,7 +37,7 @@ def pick_mode(
     None where no mode may be used here. Raises UsageError for a mode that does not exist.
     """
     if asked is not None and asked not in feature.modes:
-        known = ", ".join(feature.modes) or "it has no modes"
+        known = ", ".join(feature.modes) or "none"
         raise UsageError(f"the feature {feature.id} has no mode {asked!r}", hint=f"modes: {known}")
     allowed = modes_for(feature, variant, hardware)
     for name in (asked, variant.default_modes.get(feature.id), feature.default_mode):

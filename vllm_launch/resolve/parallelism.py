@@ -67,7 +67,7 @@ def _within(forced: tuple[int, Source], gpus: int, hardware: HardwareProfile) ->
             f"of {hardware.id}",
             hint=f"use --tp {gpus} or less, or a multi-node strategy with --nodes",
         )
-    return size, source.replace(detail=f"TP {size}")
+    return size, source.replace(detail=f"{source.detail} TP {size}".strip())
 
 
 def _all_gpus(strategy: Strategy, hardware: HardwareProfile) -> Source:

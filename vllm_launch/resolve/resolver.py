@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile, KvOffloadOption, Taxonomy
 
 _CUDA_MASK = "CUDA_VISIBLE_DEVICES"
-_OPERATOR_TP = Source(layer="operator", detail="--tp")
 
 
 class Resolver:
@@ -203,7 +202,8 @@ class _Resolution:
         forced = forced_tp(self.blocks, choice.hardware) if self.blocks else None
         if choice.request.tp is not None:
             self._check_tp()
-            forced = (choice.request.tp, _OPERATOR_TP)
+            setter = choice.request.setter("tp", "--tp")
+            forced = (choice.request.tp, Source(layer="operator", detail=setter))
         tp, source = self.resolver.tensor_parallel(choice, forced)
         head = "$VLLM_INSTANCE_1" if store and choice.instances > 1 else "$HEAD_IP"
         processes = tuple(self._engine(rank, tp, source, head) for rank in range(choice.nodes))
@@ -368,7 +368,8 @@ class _Resolution:
 
     def _image(self) -> tuple[str | None, Source]:
         if self.choice.request.image is not None:
-            return self.choice.request.image, Source(layer="operator", detail="--image")
+            setter = self.choice.request.setter("image", "--image")
+            return self.choice.request.image, Source(layer="operator", detail=setter)
         for block in reversed(self.blocks):
             if block.image is not None:
                 return block.image.vllm, block.image.where
