@@ -13,7 +13,7 @@ from vllm_launch.errors import NothingFits
 from vllm_launch.model.choice import Request
 from vllm_launch.model.deployment import Deployment
 from vllm_launch.model.record import Record
-from vllm_launch.resolve.choose import why_not
+from vllm_launch.resolve.suitability import why_not
 from vllm_launch.resolve.resolver import Resolver
 
 STRATEGIES = (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..errors import NothingFits, UsageError
 from ..model.choice import Choice
 from .features import settle_features
-from .hardware import is_unsupported, most_specific
 from .presets import find, tunings
+from .suitability import BLACKWELL_ONLY, fits, footprint, offered, why_not
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile, Taxonomy
     from .features import Features
 
-# Formats that only Blackwell's tensor cores compute in.
-_BLACKWELL_ONLY = ("nvfp4", "fp4")
 _MULTI_NODE_PREFERENCE = ("multi_node_tp", "multi_node_dep", "multi_node_tep")
 
 
@@ -62,7 +60,7 @@ class Chooser:
         """The strategies that the recipe offers on the hardware."""
         found: tuple[str, ...] | None = self._memo.get(hardware.id)
         if found is None:
-            found = self._memo[hardware.id] = _offered(self.recipe, hardware)
+            found = self._memo[hardware.id] = offered(self.recipe, hardware)
         return found
 
     def features(
@@ -79,55 +77,6 @@ class Chooser:
                 self.recipe, request, variant, hardware, strategy
             )
         return found
-
-
-def _offered(recipe: Recipe, hardware: HardwareProfile) -> tuple[str, ...]:
-    """Compatible strategies, minus the unsupported, plus those that are supported here."""
-    support = recipe.strategy_hardware
-    offered = [
-        name
-        for name in recipe.compatible_strategies
-        if not is_unsupported(support.get(name, {}), hardware)
-    ]
-    added = [
-        name
-        for name, on in support.items()
-        if name not in offered and most_specific(on, hardware) == "supported"
-    ]
-    return (*offered, *added)
-
-
-def why_not(recipe: Recipe, variant: Variant, hardware: HardwareProfile) -> str | None:
-    """Why a variant cannot run on the hardware, or None where it can."""
-    listed = recipe.meta.hardware
-    if listed.get(hardware.id) == "unsupported":
-        return f"{recipe.id} does not run on {hardware.id}"
-    if hardware.restricted and hardware.id not in listed:
-        return f"{hardware.id} is for recipes that list it, and {recipe.id} does not"
-    if variant.supported_hardware is not None:
-        keys = {hardware.id, hardware.generation, hardware.brand.lower()}
-        if keys.isdisjoint(variant.supported_hardware):
-            return f"variant {variant.id} runs on {', '.join(variant.supported_hardware)} only"
-        return None
-    if not _precision_runs_on(variant, hardware):
-        return f"variant {variant.id} is {variant.precision.upper()}, {_needs(variant)}"
-    return None
-
-
-def _precision_runs_on(variant: Variant, hardware: HardwareProfile) -> bool:
-    own = variant.precision_hardware
-    if own is not None:
-        return own.brand in (None, hardware.brand) and own.generation in (None, hardware.generation)
-    if variant.precision in _BLACKWELL_ONLY:
-        return hardware.generation == "blackwell"
-    return True
-
-
-def _needs(variant: Variant) -> str:
-    own = variant.precision_hardware
-    if own is None:
-        return "which needs Blackwell"
-    return f"which needs {own.generation or own.brand}"
 
 
 class _Choosing:
@@ -293,7 +242,7 @@ class _Choosing:
         reason = self.chooser.why_not(variant, profile) if variant is not None else None
         if reason is not None:
             raise self._cannot(profile, reason)
-        if variant is not None and not _fits(variant, profile) and self._on_one_node():
+        if variant is not None and not fits(variant, profile) and self._on_one_node():
             raise self._too_big(variant, profile)
         return profile
 
@@ -306,7 +255,7 @@ class _Choosing:
         fitting = [
             v.id
             for v in self.recipe.variants.values()
-            if self.chooser.why_not(v, hardware) is None and _fits(v, hardware)
+            if self.chooser.why_not(v, hardware) is None and fits(v, hardware)
         ]
         ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
         if hardware.scalable and any(map(_is_multi_node, self.chooser.offered(hardware))):
@@ -334,7 +283,7 @@ class _Choosing:
     def _default_hardware(self, variant: Variant) -> HardwareProfile:
         possible = self._possible(variant)
         default = self.recipe.meta.default_hardware
-        blackwell = variant.precision in _BLACKWELL_ONLY and variant.precision_hardware is None
+        blackwell = variant.precision in BLACKWELL_ONLY and variant.precision_hardware is None
         preferred = ("b200", "gb200") if blackwell else ("h200",)
         for name in (default, *preferred, *possible):
             if name in possible:
@@ -348,14 +297,14 @@ class _Choosing:
         default = self._default_variant()
         reason = self.chooser.why_not(default, hardware)
         alone = not hardware.scalable or (self.request.profile is not None and self._on_one_node())
-        too_small = alone and not _fits(default, hardware)
+        too_small = alone and not fits(default, hardware)
         if reason is None and not too_small:
             self.because("variant", default.id, "the recipe's default")
             return default
         others = [
             v for v in self.recipe.variants.values() if self.chooser.why_not(v, hardware) is None
         ]
-        fitting = [v for v in others if _fits(v, hardware)]
+        fitting = [v for v in others if fits(v, hardware)]
         if reason is None:
             reason = (
                 f"{default.id} needs {default.vram_minimum_gb:g} GB and {hardware.id} has "
@@ -364,8 +313,8 @@ class _Choosing:
         if not others:
             raise self._cannot(hardware, reason)
         if not fitting and alone:
-            raise self._too_big(min(others, key=_footprint), hardware)
-        best = max(fitting or others, key=_footprint)
+            raise self._too_big(min(others, key=footprint), hardware)
+        best = max(fitting or others, key=footprint)
         self.because("variant", best.id, f"{reason}; the largest that runs there")
         return best
 
@@ -473,14 +422,6 @@ class _Choosing:
             selected = (b.select.kv_offload for b in reversed(self.blocks))
             asked = next((name for name in selected if name), None)
         return None if asked == "off" else asked
-
-
-def _fits(variant: Variant, hardware: HardwareProfile) -> bool:
-    return (variant.vram_minimum_gb or 0) <= hardware.vram_gb
-
-
-def _footprint(variant: Variant) -> float:
-    return variant.vram_minimum_gb or 0
 
 
 def _is_multi_node(strategy: str) -> bool:
