@@ -136,6 +136,27 @@ COMMANDS = (
         ),
     ),
     Command(
+        name="check", module="check", argument="MODEL", argument_required=False,
+        argument_help=_MODEL, help="Say what would make a launch fail, before it does.",
+        options=(
+            *CHOICE, *RUNTIME,
+            Option(name="skip", flags=("--skip",), metavar="CODE", many=True,
+                   help="Leave a check out; 'all' leaves out every one."),
+            Option(name="strict", flags=("--strict",), kind="flag",
+                   help="Let warnings fail too."),
+            Option(name="list", flags=("--list",), kind="flag", help="List the checks."),
+            Option(name="fix", flags=("--fix",), kind="flag",
+                   help="Print the remedies as a script; nothing is run."),
+            TEXT_OR_JSON,
+        ),
+        passes_on=True,
+        examples=(
+            "vllm-launch check MiniMaxAI/MiniMax-M3.1-Flash",
+            "vllm-launch check MiniMaxAI/MiniMax-M3 --hardware b300 --runtime docker",
+            "vllm-launch check --list",
+        ),
+    ),
+    Command(
         name="resolve", module="resolve",
         help="Resolve many choices: JSON lines in, JSON lines out.",
         options=(Option(name="batch", flags=("--batch",), metavar="FILE|-",

@@ -28,6 +28,8 @@ def run(invocation: Invocation) -> int:
         from .explain import run as run_command
     elif module == "resolve":
         from .resolve import run as run_command
+    elif module == "check":
+        from .check import run as run_command
     elif module == "fit":
         from .fit import run as run_command
     elif module == "detect":

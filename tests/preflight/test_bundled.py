@@ -1,0 +1,247 @@
+"""The project's own recipes: clean on a machine where all is well, and what they need elsewhere."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.preflight.build import (
+    GIB,
+    amd_gpu,
+    amd_host,
+    gpu,
+    healthy,
+    host,
+    options,
+)
+from vllm_launch.catalog.shelf import Shelf
+from vllm_launch.errors import LaunchError
+from vllm_launch.model.choice import Request
+from vllm_launch.model.deployment import Deployment, ProcessPlan
+from vllm_launch.model.host import HostFacts
+from vllm_launch.model.source import Source, paired
+from vllm_launch.model.system import HugePool, Vllm, Wanted
+from vllm_launch.preflight import Review, Situation, review, script, wanted
+from vllm_launch.resolve.endpoints import fill, placeholders
+from vllm_launch.resolve.resolver import Resolver
+
+M31, M3 = "MiniMaxAI/MiniMax-M3.1-Flash", "MiniMaxAI/MiniMax-M3"
+HARDWARE = ("h100", "h200", "b200", "gb200", "b300", "gb300", "mi300x", "mi355x")
+NIGHTLY = "0.33.1.dev20+g1a2b3c4"
+PAGES = (
+    HugePool(size=GIB, total=0, free=0),
+    HugePool(size=2 << 20, total=0, free=0),
+)
+
+
+@functools.cache
+def resolver(model: str) -> Resolver:
+    """One of the project's own recipes."""
+    found = Shelf().find(model)
+    library = found.library
+    return Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+
+
+def deployment(model: str, **asked: Any) -> Deployment:
+    """A deployment with every placeholder filled."""
+    made = resolver(model).resolve(resolver(model).choose(Request(**asked)))
+    names = {name for process in made.processes for name in placeholders(process)}
+    return fill(made, {name: _filled(name) for name in names})
+
+
+def _filled(name: str) -> str:
+    if name.endswith("RPC_PORT"):
+        return "29550"
+    if name == "IFACE_NAME":
+        return "eth0"
+    return "/etc/mooncake.json" if name.endswith("_PATH") else "10.0.0.1"
+
+
+def facts(made: Deployment) -> HostFacts:
+    """A host that is the profile, idle."""
+    hardware = made.choice.hardware
+    count, share = hardware.gpu_count, int(hardware.vram_gb / hardware.gpu_count * 1e9)
+    if hardware.brand == "AMD":
+        gpus = (amd_gpu(i, memory_bytes=share, memory_used_bytes=0) for i in range(count))
+        return amd_host(*gpus, rocm="7.2.0")
+    capability = "9.0" if hardware.generation == "hopper" else "10.0"
+    return host(
+        *(
+            gpu(
+                i,
+                name=f"NVIDIA {hardware.display_name}",
+                compute_capability=capability,
+                memory_bytes=share,
+                memory_free_bytes=share,
+            )
+            for i in range(count)
+        )
+    )
+
+
+def plans() -> Iterator[tuple[str, Deployment]]:
+    """Every hardware, strategy, variant and store that the recipes offer."""
+    for model in (M31, M3):
+        strategies = (None, *resolver(model).recipe.compatible_strategies)
+        for hardware in HARDWARE:
+            for strategy in strategies:
+                for offload in (None, "simple", "offloading_cpu", "kv_store_distributed_mooncake"):
+                    asked = {"hardware": hardware, "strategy": strategy, "kv_offload": offload}
+                    try:
+                        made = deployment(model, **asked)
+                    except LaunchError:
+                        continue
+                    if all(_fits(made, process) for process in made.processes):
+                        yield f"{model}-{hardware}-{strategy}-{offload}", made
+
+
+def _fits(made: Deployment, process: ProcessPlan) -> bool:
+    """Whether the GPUs have the memory that the recipe asks for, all nodes together."""
+    hardware = made.choice.hardware
+    mask = process.env.get("CUDA_VISIBLE_DEVICES")
+    gpus = len(mask.split(",")) if mask else hardware.gpu_count * made.choice.nodes
+    if made.choice.strategy in ("single_node_tp", "multi_node_tp_dp"):
+        gpus = int(process.value("--tensor-parallel-size") or 1)
+    needed = made.recipe.variants[made.choice.variant].vram_minimum_gb or 0
+    return needed <= hardware.vram_gb / hardware.gpu_count * gpus
+
+
+PLANS = dict(plans())
+
+
+def reviewed(made: Deployment, role: int = 0, **fields: Any) -> Review:
+    """What the checks say of one process on a healthy host."""
+    plan = Situation(
+        deployment=made,
+        process=made.processes[role],
+        facts=fields.pop("facts", facts(made)),
+        options=options(),
+        runtime=fields.pop("runtime", "native"),
+    )
+    machine = healthy(plan, fields.pop("vllm", NIGHTLY))
+    return review(plan.replace(system=machine.replace(**fields)))
+
+
+def test_there_are_plans() -> None:
+    assert len(PLANS) > 80
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("runtime", ["native", "docker"])
+def test_a_healthy_host_is_clean(name: str, runtime: str) -> None:
+    made = PLANS[name]
+    fields = {"vllm": NIGHTLY}
+    for role in range(len(made.processes)):
+        found = reviewed(made, role, runtime=runtime, **fields).findings
+        assert [f"{one.code}: {one.what}" for one in found if one.severity == "fail"] == []
+        assert {one.code for one in found if one.severity == "warn"} <= {"CONTAINER_PORTS"}
+
+
+@pytest.mark.parametrize("model", [M31, M3])
+def test_the_tuned_configurations_are_clean(model: str) -> None:
+    for name, preset in resolver(model).recipe.presets.items():
+        for point in (None, *preset.points):
+            made = deployment(model, preset=name, point=point)
+            for role in range(len(made.processes)):
+                found = reviewed(made, role).findings
+                assert [(name, one.code, one.what) for one in found if one.severity == "fail"] == []
+
+
+def prefill_of(**fields: Any) -> Review:
+    made = deployment(M31, hardware="mi355x", strategy="pd_cluster")
+    return reviewed(made, 0, **fields)
+
+
+def test_the_prefill_node_without_pages() -> None:
+    """The documented failure: 560 GiB a rank, in pages that nobody has reserved."""
+    found = prefill_of(huge_pools=PAGES)
+    (one,) = (f for f in found.findings if f.severity == "fail")
+    path = "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"
+    assert one.code == "HUGETLB"
+    assert one.what == "2240 pages of 1 GiB needed (4 ranks × 560), 0 available"
+    assert one.command == f"echo 2240 | sudo tee {path}"
+    assert one.source is not None
+    assert one.source.layer == (
+        "strategy_overrides.pd_cluster.prefill.hardware_overrides.mi355x.extra_args"
+    )
+    assert found.failed
+    assert one.command in script(found.findings)
+
+
+def test_the_decode_node_needs_none() -> None:
+    made = deployment(M31, hardware="mi355x", strategy="pd_cluster")
+    assert not reviewed(made, 1, huge_pools=PAGES).failed
+
+
+def lacking(**asked: Any) -> dict[str, str]:
+    """What a plan names that vLLM 0.33.0 does not have, with what to use instead."""
+    made = deployment(M31, hardware="mi355x", **asked)
+    found = [one for role in range(len(made.processes)) for one in
+             reviewed(made, role, vllm="0.33.0").findings]  # fmt: skip
+    return {one.what: one.remedy for one in found if "0.33.0" in one.what}
+
+
+def test_what_the_release_lacks_for_mi355x() -> None:
+    features = (("prefill_dbo_sp", None), ("mono_decode", None))
+    instead = (
+        "Use the recipe's image vllm/vllm-openai-rocm:nightly (--runtime docker), "
+        "or a nightly build of vLLM."
+    )
+    assert lacking(add_features=features) == {
+        "the key indexer_decode_cp of --attention-config is unknown to vLLM 0.33.0": instead,
+        "the variable VLLM_ROCM_MINIMAX_M3_SP_PREFILL is unknown to vLLM 0.33.0": instead,
+    }
+    assert lacking(strategy="pd_cluster") == {
+        "the key indexer_decode_cp of --attention-config is unknown to vLLM 0.33.0": instead,
+        "the key cpu_hugepage_block_size of SimpleCPUOffloadConnector is not read by vLLM 0.33.0": (
+            instead
+        ),
+    }
+
+
+def test_with_the_release_it_does_not_start_with_its_image_it_does() -> None:
+    made = deployment(M31, hardware="mi355x")
+    assert reviewed(made, vllm="0.33.0").failed
+    assert not reviewed(made, runtime="docker").failed
+    named = {one.code: one.severity for one in reviewed(made, runtime="docker").findings}
+    assert named["CONFIG_KEY"] == "note"
+
+
+def test_without_a_vllm_the_names_are_still_told() -> None:
+    made = deployment(M31, hardware="mi355x")
+    found = reviewed(made).findings
+    absent = reviewed(made, vllm=NIGHTLY).findings
+    assert [one.code for one in found] == [one.code for one in absent]
+    plan = Situation(deployment=made, process=made.processes[0], options=options())
+    none = review(plan.replace(system=healthy(plan).replace(vllm=Vllm())))
+    assert {one.code: one.severity for one in none.findings} == {
+        "VLLM_MISSING": "fail",
+        "HOST_FACTS": "note",
+        "VERSION_UNLISTED": "note",
+        "CONFIG_KEY": "note",
+    }
+
+
+def test_the_block_size_of_the_recipe() -> None:
+    operator = Source(layer="operator")
+    args = paired((word, operator) for word in ("--block-size", "64"))
+    found = reviewed(deployment(M31, hardware="b300", args=args)).findings
+    assert [(one.code, one.what) for one in found if one.severity == "fail"] == [
+        ("BLOCK_SIZE", "--block-size 128 needed by this model, found --block-size 64")
+    ]
+
+
+def test_both_pools_on_one_node_use_its_ports_once() -> None:
+    from vllm_launch.model.choice import Pools
+
+    made = deployment(M3, hardware="b300", strategy="pd_cluster", pools=Pools(shared=True))
+    assert not reviewed(made, 0).failed
+    ports = {port for role in (0, 1) for _, port in _wanted(made, role).ports}
+    assert ports == {8001, 5557, 8002, 5558}
+
+
+def _wanted(made: Deployment, role: int) -> Wanted:
+    return wanted(Situation(deployment=made, process=made.processes[role]))

@@ -1,0 +1,98 @@
+"""Ports, by really binding them."""
+
+from __future__ import annotations
+
+import os
+
+from ...model.system import Port
+from ..reading import list_dir, program, read_file
+from .files import at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LISTEN = "0A"
+_SECONDS = 0.5
+
+
+def bind(ports: tuple[tuple[str, int], ...], root: str) -> dict[str, Any]:
+    """Bind each port and release it."""
+    return {"ports": tuple(_bound(address, port, root) for address, port in ports)}
+
+
+def _bound(address: str, port: int, root: str) -> Port:
+    import errno
+    import socket
+
+    families = [(socket.AF_INET, "")]
+    if address:
+        try:
+            found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            return Port(port=port, address=address, taken=True, reason=error.strerror or str(error))
+        families = [(found[0][0], str(found[0][4][0]))]
+    for family, host in families:
+        with socket.socket(family, socket.SOCK_STREAM) as one:
+            # As servers do: a connection that lingers is no one who listens.
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                one.bind((host, port))
+            except OSError as error:
+                busy = error.errno == errno.EADDRINUSE
+                return Port(
+                    port=port,
+                    address=address,
+                    taken=True,
+                    holder=_holder(port, root) if busy else "",
+                    reason="" if busy else error.strerror or str(error),
+                )
+    return Port(port=port, address=address, taken=False)
+
+
+def listening(ports: tuple[tuple[str, int], ...]) -> dict[str, Any]:
+    """Whether someone listens, by connecting."""
+    return {"listeners": tuple(_answers(address, port) for address, port in ports)}
+
+
+def _answers(address: str, port: int) -> Port:
+    import socket
+
+    try:
+        with socket.create_connection((address or "localhost", port), timeout=_SECONDS):
+            return Port(port=port, address=address, taken=True)
+    except OSError:
+        return Port(port=port, address=address, taken=False)
+
+
+def _holder(port: int, root: str) -> str:
+    """The program that listens on a port, where this user may see it."""
+    inodes = {inode for table in ("tcp", "tcp6") for inode in _inodes(root, table, port)}
+    for pid in list_dir(root, "proc"):
+        if not pid.isdecimal():
+            continue
+        if inodes & _sockets(root, pid):
+            return f"{program(root, int(pid)) or 'a process'} ({pid})"
+    return ""
+
+
+def _inodes(root: str, table: str, port: int) -> list[str]:
+    """The sockets that listen on a port."""
+    found = []
+    for line in (read_file(root, "proc/net", table) or "").splitlines()[1:]:
+        words = line.split()
+        if len(words) > 9 and words[3] == _LISTEN and int(words[1].rpartition(":")[2], 16) == port:
+            found.append(words[9])
+    return found
+
+
+def _sockets(root: str, pid: str) -> set[str]:
+    found = set()
+    for name in list_dir(root, "proc", pid, "fd"):
+        try:
+            target = os.readlink(at(root, "proc", pid, "fd", name))
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            found.add(target[8:-1])
+    return found

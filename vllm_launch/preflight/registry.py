@@ -1,0 +1,118 @@
+"""Every check, in the order in which they are listed, and what runs them."""
+
+from __future__ import annotations
+
+from ..model.finding import Check, Finding
+from ..model.record import Record
+from . import (
+    amd,
+    arguments,
+    conflicts,
+    container,
+    disk,
+    driver,
+    environment,
+    gpu_memory,
+    gpus,
+    hub,
+    hugetlb,
+    json_values,
+    kept,
+    masks,
+    memory,
+    named_parts,
+    network,
+    numa,
+    ports,
+    shape,
+    shm_limits,
+    target,
+    transfer,
+    versions,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .situation import Situation
+
+CHECKS: tuple[Check, ...] = (
+    *gpus.CHECKS,
+    *gpu_memory.CHECKS,
+    *driver.CHECKS,
+    *amd.CHECKS,
+    *versions.CHECKS,
+    *target.CHECKS,
+    *hugetlb.CHECKS,
+    *memory.CHECKS,
+    *shm_limits.CHECKS,
+    *numa.CHECKS,
+    *ports.CHECKS,
+    *network.CHECKS,
+    *transfer.CHECKS,
+    *disk.CHECKS,
+    *hub.CHECKS,
+    *shape.CHECKS,
+    *container.CHECKS,
+    *arguments.CHECKS,
+    *json_values.CHECKS,
+    *named_parts.CHECKS,
+    *kept.CHECKS,
+    *conflicts.CHECKS,
+    *environment.CHECKS,
+    *masks.CHECKS,
+)
+_ORDER = {"fail": 0, "warn": 1, "note": 2}
+
+
+class Review(Record):
+    """What came of all checks."""
+
+    findings: tuple[Finding, ...]  # failures first, then warnings, then notes
+    passed: tuple[str, ...]  # codes of the checks that applied and found nothing
+    skipped: tuple[str, ...]  # codes that the operator left out
+
+    @property
+    def failed(self) -> bool:
+        """Whether a launch must not go on."""
+        return any(finding.severity == "fail" for finding in self.findings)
+
+
+def review(situation: Situation, skip: Collection[str] = ()) -> Review:
+    """Run the checks that apply, but for those whose codes are to be skipped ("all": every one)."""
+    findings: list[Finding] = []
+    passed, skipped = [], []
+    for check in CHECKS:
+        if "all" in skip or check.code in skip:
+            skipped.append(check.code)
+            continue
+        found = _run(check, situation)
+        if found is None:
+            continue
+        findings += found
+        if not found:
+            passed.append(check.code)
+    ordered = sorted(findings, key=lambda finding: _ORDER[finding.severity])
+    return Review(findings=tuple(ordered), passed=tuple(passed), skipped=tuple(skipped))
+
+
+def run_checks(situation: Situation, skip: Collection[str] = ()) -> tuple[Finding, ...]:
+    """What the checks find, failures first."""
+    return review(situation, skip).findings
+
+
+def unknown_codes(codes: Collection[str]) -> tuple[str, ...]:
+    """Those that are no check's."""
+    known = {check.code for check in CHECKS}
+    return tuple(code for code in codes if code not in known and code != "all")
+
+
+def _run(check: Check, situation: Situation) -> list[Finding] | None:
+    """One check's findings. One that breaks says so: it stops no launch, and passes none."""
+    try:
+        found = check.run(situation)
+        return None if found is None else [one.replace(code=check.code) for one in found]
+    except Exception as error:
+        what = f"{check.code} could not be checked: {type(error).__name__}: {error}"
+        return [Finding(code=check.code, severity="note", what=what)]

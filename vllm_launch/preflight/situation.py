@@ -1,0 +1,57 @@
+"""What checks look at: a plan, and what is known of the machine and of vLLM."""
+
+from __future__ import annotations
+
+from ..model.record import Record
+from ..model.system import SystemFacts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.host import HostFacts
+    from ..model.recipe import Variant
+    from ..model.vllm import VllmOptions
+
+
+class Shape(Record):
+    """What a checkpoint's config says about the plan's tensor parallel size and context."""
+
+    refused: str = ""  # why the size cannot be; "": it can
+    legal: tuple[int, ...] = ()  # the sizes that can, up to the node's GPUs
+    kv_bytes_per_token: float | None = None  # on each rank
+    weight_bytes: int | None = None
+    context_length: int | None = None  # tokens that the model is made for
+
+
+class Situation(Record):
+    """One process of a deployment, about to be started on one machine."""
+
+    deployment: Deployment
+    process: ProcessPlan
+    runtime: str = "native"  # or "docker", "podman"
+    hardened: bool = False
+    facts: HostFacts | None = None  # None: planned for a profile, not for this machine
+    system: SystemFacts = SystemFacts()
+    options: VllmOptions | None = None  # None: nothing is known of vLLM's releases
+    shape: Shape | None = None  # None: no config is at hand
+
+    @property
+    def native(self) -> bool:
+        """Whether the process runs without a container engine of ours."""
+        return self.runtime == "native"
+
+    @property
+    def brand(self) -> str:
+        """The brand of the hardware that is planned for."""
+        return self.deployment.choice.hardware.brand
+
+    @property
+    def variant(self) -> Variant:
+        """The variant that is planned."""
+        return self.deployment.recipe.variants[self.deployment.choice.variant]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the process: the plan's and, without a container, those around it."""
+        around = dict(self.system.variables) if self.native else {}
+        return {**around, **self.process.env}

@@ -1,0 +1,96 @@
+"""What the checks found."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ..model.deployment import ProcessPlan
+    from ..model.finding import Check, Finding
+    from ..preflight import Review
+
+_WIDTH = 78
+_INDENT = " " * 5
+
+
+def reviews_text(reviews: Sequence[tuple[ProcessPlan, Review]]) -> str:
+    """Each finding with why it matters and what mends it, then the counts."""
+    lines: list[str] = []
+    for process, each in reviews:
+        if len(reviews) > 1:
+            lines.append(f"{process.role} {process.rank}")
+        for finding in each.findings:
+            lines += _finding(finding)
+        lines.append(_counts(each))
+    return "\n".join(lines) + "\n"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    import textwrap
+
+    head = f"{finding.severity:4} {finding.code}: {finding.what}"
+    yield from textwrap.wrap(head, _WIDTH, subsequent_indent=_INDENT)
+    cause = finding.cause
+    if finding.source is not None and finding.source.file:
+        cause += f", {finding.source.file}:{finding.source.line}"
+    for text in (finding.why, f"cause: {cause}" if cause else "", finding.remedy):
+        yield from textwrap.wrap(
+            text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT,
+            break_on_hyphens=False,
+        )  # fmt: skip
+    # A command stays as it is: it is there to be copied.
+    yield from (f"{_INDENT}  {line}" for line in finding.command.splitlines())
+
+
+def _counts(each: Review) -> str:
+    counts = [(len(each.passed), "passed")]
+    for severity, word in (("fail", "failed"), ("warn", "warned"), ("note", "noted")):
+        number = sum(finding.severity == severity for finding in each.findings)
+        counts += [(number, word)] if number else []
+    counts += [(len(each.skipped), "skipped")] if each.skipped else []
+    return ", ".join(f"{number} {word}" for number, word in counts)
+
+
+def reviews_record(reviews: Sequence[tuple[ProcessPlan, Review]]) -> list[dict[str, Any]]:
+    """The same for programs, one entry a process."""
+    return [
+        {
+            "role": process.role,
+            "rank": process.rank,
+            "failed": each.failed,
+            "findings": [_record(finding) for finding in each.findings],
+            "passed": list(each.passed),
+            "skipped": list(each.skipped),
+        }
+        for process, each in reviews
+    ]
+
+
+def _record(finding: Finding) -> dict[str, Any]:
+    source = finding.source
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "what": finding.what,
+        "why": finding.why or None,
+        "remedy": finding.remedy or None,
+        "command": finding.command or None,
+        "cause": finding.cause or None,
+        "file": (source.file or None) if source is not None else None,
+        "line": (source.line or None) if source is not None else None,
+    }
+
+
+def checks_text(checks: Sequence[Check]) -> str:
+    """Every check by its code: what --skip takes."""
+    import textwrap
+
+    width = max(len(check.code) for check in checks)
+    lines: list[str] = []
+    for check in checks:
+        lines += textwrap.wrap(
+            f"{check.code:{width}}  {check.about}", _WIDTH, subsequent_indent=" " * (width + 2)
+        )
+    return "\n".join(lines) + "\n"
