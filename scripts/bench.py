@@ -71,8 +71,10 @@ def _start_up(runs: int) -> tuple[float, float]:
         peak = max(peak, peak_kib / 1024)
     base, ours = (statistics.median(times[key]) for key in ("empty", "dry run"))
     ratio = ours / base
-    print(f"(a) dry run {ours * 1e3:.1f} ms, python -c pass {base * 1e3:.1f} ms: "
-          f"{ratio:.2f} times (at most {MAX_START_RATIO})")
+    print(
+        f"(a) dry run {ours * 1e3:.1f} ms, python -c pass {base * 1e3:.1f} ms: "
+        f"{ratio:.2f} times (at most {MAX_START_RATIO})"
+    )
     print(f"(c) peak memory of a dry run {peak:.1f} MiB (at most {MAX_PEAK_MIB})")
     return ratio, peak
 
@@ -104,8 +106,10 @@ def _batch(corpus: Path, recipes: Path | None) -> float:
         start = time.perf_counter()
         answered = sum(1 for _ in answers(lines, resolvers))
         rates.append(answered / (time.perf_counter() - start))
-    print(f"(b) {max(rates):,.0f} cases a second over {len(lines)} cases, median "
-          f"{statistics.median(rates):,.0f} (at least {MIN_CASES_A_SECOND:,})")
+    print(
+        f"(b) {max(rates):,.0f} cases a second over {len(lines)} cases, median "
+        f"{statistics.median(rates):,.0f} (at least {MIN_CASES_A_SECOND:,})"
+    )
     return max(rates)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .errors import LaunchError, UsageError
+from .errors import LaunchError, NothingFits, UsageError
 from .model.choice import Pool, Pools, Request
 from .render.records import deployment_record, error_record
 
@@ -40,10 +40,29 @@ def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]
         raise UsageError(f"not valid JSON: {error}") from None
     if not isinstance(case, dict) or not isinstance(case.get("recipe"), str):
         raise UsageError('expected {"recipe": "org/repo", "input": {…}}')
+    if not case.keys() <= {"recipe", "input"}:
+        unknown = ", ".join(sorted(case.keys() - {"recipe", "input"}))
+        raise UsageError(f"unknown key: {unknown}", hint="known: recipe, input")
     resolver = resolver_of(case["recipe"])
     given = case.get("input")
     request = request_of({} if given is None else given)
+    if given and given.get("host_facts") is not None:
+        request = _on_host(request, given["host_facts"], resolver)
     return deployment_record(resolver.resolve(resolver.choose(request)))
+
+
+def _on_host(request: Request, facts: Any, resolver: Resolver) -> Request:
+    """The request for the GPUs of a host whose saved facts stand in the line."""
+    from .host.facts_file import from_dict
+    from .resolve.match import match_profile
+
+    if request.hardware is not None:
+        raise UsageError("input.hardware and input.host_facts each name a machine")
+    host = from_dict(facts, "input.host_facts")
+    match = match_profile(host.gpus, resolver.taxonomy.hardware_profiles)
+    if match.profile is None:
+        raise NothingFits(f"no hardware profile matches: {match.reason}")
+    return request.replace(profile=match.profile, because=match.reason)
 
 
 def request_of(given: dict[str, Any]) -> Request:
@@ -61,6 +80,7 @@ def request_of(given: dict[str, Any]) -> Request:
         strategy=_typed(given, "strategy", str),
         nodes=_count(given, "nodes"),
         features=_features(given),
+        drop_features=_left_off(given),
         kv_offload=_typed(given, "kv_offload", str),
         instances=_count(given, "instances"),
         pools=_pools(given),
@@ -101,6 +121,14 @@ def _features(given: dict[str, Any]) -> tuple[tuple[str, str | None], ...] | Non
         elif value is not False and value is not None:
             raise UsageError(f"input.features.{name} must be true or a mode, found {value!r}")
     return tuple(on)
+
+
+def _left_off(given: dict[str, Any]) -> tuple[str, ...]:
+    """The features that are given as ``false``: they must exist too."""
+    features = given.get("features")
+    if not isinstance(features, dict):
+        return ()
+    return tuple(name for name, value in features.items() if value is False)
 
 
 def _pools(given: dict[str, Any]) -> Pools | None:

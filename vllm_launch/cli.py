@@ -127,7 +127,13 @@ def _function(
             metavar=command.argument,
             autocompletion=_completer("recipe"),
         )
-        parameters.append(_parameter("argument", Annotated[str, shown], inspect.Parameter.empty))
+        kind: Any
+        default: Any
+        if command.argument_required:
+            kind, default = str, inspect.Parameter.empty
+        else:
+            kind, default = Optional[str], None  # noqa: UP045
+        parameters.append(_parameter("argument", Annotated[kind, shown], default))
     parameters += [_option(option) for option in command.options]
     return _with_signature(function, parameters)
 

@@ -29,21 +29,23 @@ def program_path(name: str, path: str | None) -> str:
     raise MissingProgram(f"{name} is not on PATH", hint=_INSTALL.get(name, ""))
 
 
-def become(argv: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+def become(argv: Sequence[str], environment: Mapping[str, str], path: str | None) -> NoReturn:
     """Replace this process by a program: same pid, same signals, its exit status.
+
+    ``path`` is where the program is looked for: the operator's, for a recipe's could choose another.
 
     Raises MissingProgram where the program is not there or cannot be started.
     """
-    path = program_path(argv[0], environment.get("PATH"))
+    program = program_path(argv[0], path)
     words = [to_bytes(word) for word in argv]
     variables = {to_bytes(name): to_bytes(value) for name, value in environment.items()}
     sys.stdout.flush()
     sys.stderr.flush()
     _heed_signals()
     try:
-        os.execve(path, words, variables)
+        os.execve(program, words, variables)
     except OSError as error:
-        raise MissingProgram(f"cannot start {path}: {error.strerror}") from None
+        raise MissingProgram(f"cannot start {program}: {error.strerror}") from None
 
 
 def _heed_signals() -> None:

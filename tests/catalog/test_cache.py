@@ -85,7 +85,7 @@ def test_another_version_reads_anew(
     path = tmp_path / "x.yaml"
     path.write_text("a: 1")
     read(path)
-    monkeypatch.setattr(files, "__version__", "999")
+    monkeypatch.setattr(files, "_FORMAT", "another version")
     read(path)
     read(path)
     assert len(parsed) == 2

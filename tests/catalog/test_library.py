@@ -116,7 +116,9 @@ def test_a_file_that_is_missing_has_a_near_one(
     with pytest.raises(UsageError) as caught:
         getattr(bundled, kind)(name)
     assert str(caught.value) == f"there is no {file} in {bundled.directory}"
-    assert caught.value.hint.startswith(f"did you mean '{near}") if near else not caught.value.hint
+    names, _, suggestion = caught.value.hint.partition("; ")
+    assert names.startswith("there are: ")
+    assert suggestion.startswith(f"did you mean '{near}") if near else not suggestion
 
 
 def test_only_the_recipe_that_is_asked_for_is_opened(opened: Opened) -> None:

@@ -172,6 +172,7 @@ def test_what_does_not_exist(
             "batch that is not there",
             ("resolve", "--batch", "/no/such"),
             "--batch: cannot read /no/such: No such file or directory",
+            "name a file of JSON lines",
         ),
         case(
             "recipes directory that is none",
@@ -343,13 +344,13 @@ def test_values_that_cannot_be(
             "value",
             (*DRY, "-e", "HF_TOKEN=x"),
             "--env: the value of HF_TOKEN would stand in the command for all to read",
-            "export HF_TOKEN before, and give --env HF_TOKEN without a value",
+            "export HF_TOKEN before, and give its name alone: -e HF_TOKEN",
         ),
         case(
             "empty value",
             (*DRY, "--env=MY_API_KEY="),
             "--env: the value of MY_API_KEY would stand in the command for all to read",
-            "export MY_API_KEY before, and give --env MY_API_KEY without a value",
+            "export MY_API_KEY before, and give its name alone: -e MY_API_KEY",
         ),
         case(
             "not set",
@@ -406,7 +407,7 @@ def test_a_variable_without_a_name(operator: Operator) -> None:
 
 
 def test_a_variable_to_pass_on_that_is_not_set(operator: Operator) -> None:
-    told = ("--env: NOT_SET is not set", "write NOT_SET=VALUE")
+    told = ("--env: NOT_SET is not set", "export NOT_SET before")
     check(operator, (*DRY, "-e", "NOT_SET"), told, 2)
 
 

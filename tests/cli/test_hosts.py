@@ -242,7 +242,8 @@ def test_an_environment_that_names_gpus_of_another_host(operator: Operator, host
         pytest.param(
             "rtx_5090_2x", ("serve", FLASH),
             f"rtx_5090_2x is for recipes that list it, and {FLASH} does not",
-            "hardware that it runs on: b200, gb200, b300, gb300, mi355x", id="no server GPUs",
+            "hardware that it runs on: h100, h200, b200, gb200, b300, gb300, mi355x",
+            id="no server GPUs",
         ),
     ],
 )  # fmt: skip
@@ -257,7 +258,7 @@ def test_nothing_fits_is_status_3_and_says_what_would(
 def test_weights_that_do_not_fit(operator: Operator, host: Host) -> None:
     ran = operator.run(*DRY, "--gpus", "0", env=host("h200_8x"))
     assert ran.status == 3
-    assert "needs 257 GB, and 1 ×" in ran.error
+    assert "needs 257 GB, and 1 GPU of h200" in ran.error
 
 
 def test_gpus_that_no_profile_names_are_planned_for_by_what_they_measure(

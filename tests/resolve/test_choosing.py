@@ -54,7 +54,7 @@ class TestRefusals:
                 {"hardware": "mi300x"},
                 "nothing_fits",
                 "variant default runs on b200, gb200, b300, gb300, mi355x only",
-                "hardware that it runs on: b200, gb200, b300, gb300, mi355x",
+                "hardware that it runs on: h100, h200, b200, gb200, b300, gb300, mi355x",
             ),
             refusal(
                 "restricted hardware",
@@ -609,7 +609,7 @@ class TestVariant:
             choose(recipe(self.THREE), hardware="rtx_5090")
         assert told(caught.value) == (
             "nothing_fits",
-            "variant small needs 90 GB, and 1 × RTX 5090 have 32 GB",
+            "variant small needs 90 GB, and 1 GPU of rtx_5090 have 32 GB",
             "what would do: a larger machine",
         )
 

@@ -89,7 +89,7 @@ def test_the_default_variant_or_the_largest_that_fits(
             M3,
             Host("h100"),
             {"variant": "default"},
-            "variant default needs 1025 GB, and 8 × H100 have 640 GB",
+            "variant default needs 1025 GB, and 8 GPUs of h100 have 640 GB",
             "what would do: --variant mxfp8, --nodes 2",
             id="a named variant: the ones and the nodes that would do",
         ),
@@ -97,7 +97,7 @@ def test_the_default_variant_or_the_largest_that_fits(
             M3,
             Host("b200", gpus=4),
             {"variant": "default"},
-            "variant default needs 1025 GB, and 4 × B200 have 720 GB",
+            "variant default needs 1025 GB, and 4 GPUs of b200 have 720 GB",
             "what would do: --variant mxfp8 or nvfp4, --nodes 2",
             id="several that would do",
         ),
@@ -105,7 +105,7 @@ def test_the_default_variant_or_the_largest_that_fits(
             M3,
             Host("h200", gpus=1),
             {},
-            "variant mxfp8 needs 513 GB, and 1 × H200 have 141 GB",
+            "variant mxfp8 needs 513 GB, and 1 GPU of h200 have 141 GB",
             "what would do: --nodes 4",
             id="nothing fits: the smallest, on as many nodes",
         ),
@@ -122,7 +122,7 @@ def test_the_default_variant_or_the_largest_that_fits(
             Host("mi300x"),
             {},
             "variant default runs on b200, gb200, b300, gb300, mi355x only",
-            "hardware that it runs on: b200, gb200, b300, gb300, mi355x",
+            "hardware that it runs on: h100, h200, b200, gb200, b300, gb300, mi355x",
             id="no variant runs there",
         ),
         pytest.param(
@@ -214,7 +214,9 @@ class TestPresetOnItsOwnHardware:
         assert choice.nodes == nodes
 
     def test_one_for_a_single_node_must_fit_it(self) -> None:
-        with pytest.raises(NothingFits, match="variant v needs 2000 GB, and 8 × H200 have 1128"):
+        with pytest.raises(
+            NothingFits, match="variant v needs 2000 GB, and 8 GPUs of h200 have 1128"
+        ):
             recipe(self.RECIPE).choose(Request(profile=Host("h200").profile(), preset="one"))
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .tree import Node
 
 _HASH_KEY = 0x766C6C6D
+_MAX_CACHED = 64 << 20
+_FORMAT = f"{__version__} 1"  # the number grows with the tree's form
 _HASH_BYTES = 8
 
 
@@ -128,14 +130,17 @@ def _cache_path(path: str) -> str:
 def _from_cache(cached: str, data: bytes) -> Node | None:
     """The cached tree, if it is whole and was made by this version from these very bytes."""
     try:
-        with open(cached, "rb") as file:
-            content = file.read()
+        with open(cached, "rb", opener=_no_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+                return None  # not what this user wrote
+            content = file.read(_MAX_CACHED)
         if source_hash(_HASH_KEY, content[_HASH_BYTES:]) != content[:_HASH_BYTES]:
             return None
         version, source, tree = marshal.loads(content[_HASH_BYTES:])
     except (OSError, ValueError, EOFError, TypeError):
         return None
-    return tree if version == __version__ and source == data else None
+    return tree if version == _FORMAT and source == data else None
 
 
 def _to_cache(cached: str, data: bytes, tree: Node) -> None:
@@ -143,7 +148,7 @@ def _to_cache(cached: str, data: bytes, tree: Node) -> None:
     if not cached:
         return
     partial = f"{cached}.{os.getpid()}"
-    content = marshal.dumps((__version__, data, tree))
+    content = marshal.dumps((_FORMAT, data, tree))
     try:
         os.makedirs(os.path.dirname(cached), mode=0o700, exist_ok=True)
         with open(partial, "wb") as file:

@@ -90,7 +90,8 @@ def describe(node: Node) -> str:
     """What was found, in a few words."""
     kind, _, _, value, raw = node
     if kind == "text":
-        return f"the text {value[:40]!r}"
+        # A file that is all text is no recipe, and may be one that nobody should see.
+        return "text" if (node[1], node[2]) == (1, 1) else f"the text {value[:40]!r}"
     shown = " ".join(raw.split())[:40]
     if kind == "odd":
         return f"{shown}, which YAML 1.1 reads as {value}"

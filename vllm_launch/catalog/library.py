@@ -139,9 +139,11 @@ class Library:
         if not os.path.exists(path):
             if self.fallback is not None:
                 return self.fallback._named(folder, name, reader)
+            names = _stems(os.path.join(self.directory, folder), (".yaml",))
+            near = closest(name, names)
             raise UsageError(
                 f"there is no {folder}/{name}.yaml in {self.directory}",
-                hint=closest(name, _stems(os.path.join(self.directory, folder), (".yaml",))),
+                hint=f"there are: {', '.join(names)}{f'; {near}' if near else ''}",
             )
         return self._read(path, name, reader)
 

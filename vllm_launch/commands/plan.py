@@ -10,7 +10,9 @@ from ..model.choice import Pool, Pools, Request
 from ..model.record import Record
 from ..model.source import Source, paired
 from ..resolve.endpoints import expand_home, fill, fill_text, placeholders
+from ..resolve.fit import shortfall
 from ..resolve.resolver import Resolver
+from .remarks import remarks
 from .secrets import refuse_secret_arguments, variables_from
 
 TYPE_CHECKING = False
@@ -49,7 +51,7 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     refuse_secret_arguments(invocation.passed)
     on, off = _features(settings)
     request = Request(
-        variant=settings["variant"] or found.variant,
+        variant=_variant(found, settings),
         strategy=settings["strategy"],
         nodes=settings["nodes"],
         tp=settings["tp"],
@@ -62,14 +64,16 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         point=_preset(settings)[1],
         image=settings["image"],
         args=_operator_arguments(invocation, settings),
+        args_role=settings["role"],
         env=env,
         model_path=found.model_path,
         set_by=tuple((name, settings.source(name)) for name in ("tp", "image")),
     )
     request, host = for_hardware(request, settings, library.taxonomy, found)
-    resolved = _resolved(resolver, request, host)
+    resolved = _without(_resolved(resolver, request, host), by_name)
+    _refuse_one_port_for_all(resolved, settings)
     endpoints = _endpoints(settings)
-    idle = tuple(_without_effect(settings, resolved, endpoints))
+    idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found, settings))
     resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
     deployment = expand_home(fill(resolved, endpoints), os.path.expanduser("~"))
     return Plan(
@@ -81,6 +85,40 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     )
 
 
+def _variant(found: Found, settings: Settings) -> str | None:
+    """The variant asked for, by its name or by its checkpoint. Raises UsageError for two."""
+    asked = settings["variant"]
+    if asked is not None and found.variant not in (None, asked):
+        raise UsageError(
+            f"the checkpoint named is variant {found.variant}, and {settings.source('variant')} "
+            f"asks for {asked}",
+            hint=f"leave one out, or name the recipe: {found.recipe.id}",
+        )
+    return asked or found.variant
+
+
+def _without(deployment: Deployment, names: tuple[str, ...]) -> Deployment:
+    """A deployment without the variables that are handed on by name, which the operator's win."""
+    if not any(v[0] in names for plan in deployment.processes for v in plan.variables):
+        return deployment
+    return deployment.replace(
+        processes=tuple(
+            plan.replace(variables=tuple(v for v in plan.variables if v[0] not in names))
+            for plan in deployment.processes
+        )
+    )
+
+
+def _refuse_one_port_for_all(deployment: Deployment, settings: Settings) -> None:
+    """Raise UsageError where --port would go to both pools, which may share a machine."""
+    roles = {plan.role for plan in deployment.processes}
+    if settings["port"] is not None and settings["role"] is None and "decode" in roles:
+        raise UsageError(
+            f"{settings.source('port')}: prefill and decode cannot listen on one port",
+            hint="say whose it is with --role prefill or --role decode",
+        )
+
+
 def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deployment:
     """The deployment, on the best of a host's GPUs where it does not need all of them."""
     deployment = resolver.resolve(resolver.choose(request))
@@ -89,7 +127,12 @@ def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deploy
     from .here import narrowed
 
     fewer = narrowed(host, request, deployment)
-    return deployment if fewer is None else resolver.resolve(resolver.choose(fewer))
+    if fewer is not None:
+        deployment = resolver.resolve(resolver.choose(fewer))
+    short = shortfall(deployment)
+    if short is not None and deployment.choice.nodes == 1:
+        raise NothingFits(short, hint=f"see vllm-launch fit {deployment.recipe.id}")
+    return deployment
 
 
 def for_hardware(
@@ -131,13 +174,20 @@ def _devices(settings: Settings) -> tuple[str, ...] | None:
     if settings["gpus"] is None:
         return None
     devices = tuple(settings["gpus"].split(","))
-    if len(set(devices)) < len(devices) or not all(d.strip() == d != "" for d in devices):
+    if len(set(devices)) < len(devices) or not all(map(_is_device, devices)):
         raise UsageError(
             f"{settings.source('gpus')}: found {settings['gpus']!r}; expected indices or UUIDs, "
             "each once, with commas between",
             hint="for example --gpus 0,1,2,3",
         )
     return devices
+
+
+def _is_device(name: str) -> bool:
+    """Whether a name has the form of an index, or of a GPU's or MIG instance's UUID."""
+    if name.isascii() and name.isdecimal():
+        return True
+    return name.startswith(("GPU-", "MIG-")) and name.replace("-", "").isalnum()
 
 
 def _selected(deployment: Deployment, settings: Settings) -> tuple[ProcessPlan, ...]:

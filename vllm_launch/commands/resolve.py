@@ -12,7 +12,7 @@ from ..streams import answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ..commandline import Invocation
     from ..settings import Settings
@@ -55,11 +55,22 @@ def run(invocation: Invocation, settings: Settings) -> int:
         _answer(sys.stdin, resolvers)
         return 0
     try:
-        with open(source, encoding="utf-8", errors="surrogateescape") as lines:
-            _answer(lines, resolvers)
+        lines = open(source, encoding="utf-8-sig", errors="surrogateescape")  # noqa: SIM115
+    except OSError as error:
+        raise UsageError(
+            f"--batch: cannot read {source}: {error.strerror}", hint="name a file of JSON lines"
+        ) from None
+    with lines:
+        _answer(_read(lines, source), resolvers)
+    return 0
+
+
+def _read(lines: Iterable[str], source: str) -> Iterator[str]:
+    """The lines of a file; what fails while reading them is told apart from what fails beside."""
+    try:
+        yield from lines
     except OSError as error:
         raise UsageError(f"--batch: cannot read {source}: {error.strerror}") from None
-    return 0
 
 
 def _answer(lines: Iterable[str], resolvers: Resolvers) -> None:

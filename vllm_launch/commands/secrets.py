@@ -31,7 +31,9 @@ def is_secret(name: str) -> bool:
 
 
 def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[str, ...]]:
-    """The operator's variables with values, and the names of those to hand on.
+    """The operator's variables with values, and the names of those to hand on as they are.
+
+    A name alone is never looked behind: its value may be a secret whatever it is called.
 
     Raises UsageError for a name that cannot be, or a secret whose value stands there.
     """
@@ -41,21 +43,17 @@ def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[
         name, equals, value = text.partition("=")
         if not name.isascii() or not name.replace("_", "a").isalnum() or name[0].isdigit():
             raise UsageError(f"{option}: {name!r} is no variable name", hint="write NAME=VALUE")
-        if is_secret(name):
-            if equals:
-                raise UsageError(
-                    f"{option}: the value of {name} would stand in the command for all to read",
-                    hint=f"export {name} before, and give {option} {name} without a value",
-                )
-            if name not in os.environ:
-                raise UsageError(f"{option}: {name} is not set", hint=f"export {name} before")
-            names.append(name)
-        elif equals:
+        if equals and is_secret(name):
+            raise UsageError(
+                f"{option}: the value of {name} would stand in the command for all to read",
+                hint=f"export {name} before, and give its name alone: -e {name}",
+            )
+        if equals:
             values.append((name, value, Source(layer="operator", detail=option)))
         elif name in os.environ:
-            values.append((name, os.environ[name], Source(layer="operator", detail=option)))
+            names.append(name)
         else:
-            raise UsageError(f"{option}: {name} is not set", hint=f"write {name}=VALUE")
+            raise UsageError(f"{option}: {name} is not set", hint=f"export {name} before")
     return tuple(values), tuple(dict.fromkeys(names))
 
 

@@ -101,7 +101,8 @@ def _become(plan: Plan, setup: ContainerSetup | None) -> NoReturn:
 
     _tell(plan)
     own = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")}
-    become(argv, {**own, **variables})
+    asked = (v for n, v, source in process.variables if (n, source.layer) == ("PATH", "operator"))
+    become(argv, {**own, **variables}, next(asked, os.environ.get("PATH")))
 
 
 def _refuse_placeholders(process: ProcessPlan) -> None:

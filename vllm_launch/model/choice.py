@@ -48,6 +48,7 @@ class Request(Record):
     point: str | None = None
     image: str | None = None
     args: Arguments = ()  # after everything else
+    args_role: str | None = None  # only for the processes of this role; None: for all
     env: Variables = ()
     model_path: str | None = None  # a local checkpoint, instead of the model id
     profile: HardwareProfile | None = None  # a real host's: plan for it and no other

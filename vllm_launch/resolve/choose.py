@@ -261,8 +261,8 @@ class _Choosing:
         if hardware.scalable and any(map(_is_multi_node, self.chooser.offered(hardware))):
             ways.append(f"--nodes {max(2, _ceil(needed / hardware.vram_gb))}")
         return NothingFits(
-            f"variant {variant.id} needs {needed:g} GB, and {hardware.gpu_count} × "
-            f"{hardware.display_name or hardware.id} have {hardware.vram_gb:g} GB",
+            f"variant {variant.id} needs {needed:g} GB, and {hardware.gpu_count} "
+            f"GPU{'s' * (hardware.gpu_count > 1)} of {hardware.id} have {hardware.vram_gb:g} GB",
             hint=f"what would do: {', '.join(ways) or 'a larger machine'}",
         )
 
@@ -272,8 +272,9 @@ class _Choosing:
         ]
         if runs:
             return NothingFits(reason, hint=f"on {profile.id}: --variant {' or '.join(runs)}")
-        others = self._possible(self._default_variant())
-        return NothingFits(reason, hint=f"hardware that it runs on: {', '.join(others)}")
+        others = {name for v in self.recipe.variants.values() for name in self._possible(v)}
+        ordered = [name for name in self.chooser.profiles if name in others]
+        return NothingFits(reason, hint=f"hardware that it runs on: {', '.join(ordered)}")
 
     def _possible(self, variant: Variant) -> list[str]:
         return [

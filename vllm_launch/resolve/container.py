@@ -47,7 +47,7 @@ def container_argv(
     argv = [setup.engine, "run", *(("--name", setup.name) if setup.name else ())]
     argv += _devices(process, hardware, setup)
     argv += _privileges(process, setup)
-    argv += ["--ipc=host", "-p", f"{setup.publish}{port}:{port}"]
+    argv += ["-p", f"{setup.publish}{port}:{port}"]
     argv += ["-v", f"{setup.hub_cache}:{setup.hub_cache_inside}"]
     for path in _mounted(process, setup):
         argv += ["-v", f"{path}:{path}:ro"]
@@ -106,8 +106,9 @@ def _amd_devices(setup: ContainerSetup) -> list[str]:
 def _privileges(process: ProcessPlan, setup: ContainerSetup) -> list[str]:
     """All privileges, or only what the plan needs."""
     if not setup.hardened:
-        return ["--privileged"]
-    argv = ["--security-opt", "no-new-privileges", "--cap-drop", "ALL"]
+        return ["--privileged", "--ipc=host"]
+    # The image's root reads and writes a hub cache that belongs to somebody else.
+    argv = ["--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--cap-add", "DAC_OVERRIDE"]
     for capability in _capabilities(process):
         argv += ["--cap-add", capability]
     if _uses_rdma(process):

@@ -100,6 +100,20 @@ def _fit(
     return fit.replace(fits=True, estimate=_estimate(deployment, variant, hardware, load))
 
 
+def shortfall(deployment: Deployment) -> str | None:
+    """Why a plan's weights do not fit its GPUs, by the recipe's figure; None where they do."""
+    choice = deployment.choice
+    needed = deployment.recipe.variants[choice.variant].vram_minimum_gb
+    share = memory_per_gpu(choice.hardware)
+    gpus = _gpus(deployment, choice.hardware)
+    if needed is None or needed <= share * gpus:
+        return None
+    return (
+        f"variant {choice.variant} needs {needed:g} GB, and {gpus} GPU{'s' * (gpus > 1)} of "
+        f"{choice.hardware.id} have {share * gpus:g} GB"
+    )
+
+
 def _nodes(strategy: str, needed: float | None, hardware: HardwareProfile) -> int:
     if not strategy.startswith("multi_node"):
         return 1

@@ -8,6 +8,8 @@ from .parallelism import size_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..model.recipe import Point, Preset, Recipe, Tuning
     from ..model.source import Arguments, Source
     from ..model.taxonomy import HardwareProfile
@@ -44,8 +46,10 @@ def forced_tp(blocks: tuple[Tuning, ...], hardware: HardwareProfile) -> tuple[in
     return None
 
 
-def tuned(arguments: Arguments, blocks: tuple[Tuning, ...]) -> Arguments:
+def tuned(arguments: Arguments, blocks: tuple[Tuning, ...], off: Collection[str] = ()) -> Arguments:
     """Arguments with each block's removals, additions and JSON merges, last occurrence kept.
+
+    A flag in ``off`` belongs to a feature that is switched off: merging does not bring it back.
 
     Raises RecipeError where JSON is to be merged into something that is no JSON mapping.
     """
@@ -54,6 +58,8 @@ def tuned(arguments: Arguments, blocks: tuple[Tuning, ...]) -> Arguments:
         arguments = without(arguments, {flag for flag, _ in block.remove_args})
         arguments = last_wins((*arguments, *block.args))
         for flag, values, source in block.json_args:
+            if flag in off and all(argument[0] != flag for argument in arguments):
+                continue
             try:
                 arguments = merge_json(arguments, flag, values, source)
             except ValueError as error:

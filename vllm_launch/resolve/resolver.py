@@ -180,12 +180,29 @@ class _Resolution:
         if self.option is not None:
             check_offload(self.option, self.recipe, self.strategy, self.choice.hardware)
         elif name is not None:
-            self.store = self.resolver.kv_store(name)
-        if self.store is None and self.choice.request.instances is not None:
+            self.store = self._store(name)
+        instances = self.choice.request.instances
+        if self.store is None and instances is not None:
             raise UsageError(
                 "instances share a KV store, and none is asked for",
                 hint="give --kv-offload kv_store_…, or leave --instances out",
             )
+        if self.strategy.deploy_type == "pd_cluster" and (instances or 1) > 1:
+            raise UsageError(
+                "several instances of a pd_cluster are not one deployment",
+                hint="leave --instances out, and size the pools with --prefill and --decode",
+            )
+
+    def _store(self, name: str) -> KvStore:
+        """The store of that name. Raises UsageError with what there is instead."""
+        try:
+            return self.resolver.kv_store(name)
+        except UsageError as error:
+            options = ", ".join(self.resolver.taxonomy.kv_offload)
+            raise UsageError(
+                f"{name!r} is no KV offload option and no KV store",
+                hint=f"options: {options}; stores: {error.hint.removeprefix('there are: ')}",
+            ) from None
 
     def _features(self) -> tuple[Arguments, Variables]:
         args: list[Any] = []
@@ -321,9 +338,12 @@ class _Resolution:
             *kv_args,
         )
         preset_args = tuple(argument for block in self.blocks for argument in block.args)
-        arguments = tuned(recipe_layers, self.blocks) if self.blocks else last_wins(recipe_layers)
-        if request.args:
-            arguments = last_wins((*arguments, *request.args))
+        own = request.args if request.args_role in (None, role) else ()
+        arguments = last_wins(recipe_layers)
+        if self.blocks:
+            arguments = tuned(recipe_layers, self.blocks, self._flags_off())
+        if own:
+            arguments = last_wins((*arguments, *own))
         variables = (
             *layer.env_before,
             *self._kv_env(),
@@ -338,10 +358,22 @@ class _Resolution:
             rank=rank,
             model=request.model_path or self.variant.model_id or self.recipe.model.model_id,
             arguments=arguments,
-            layers=(*recipe_layers, *preset_args, *request.args),
+            layers=(*recipe_layers, *preset_args, *own),
             variables=first_place_last_value(variables),
             variable_layers=variables,
         )
+
+    def _flags_off(self) -> set[str]:
+        """The flags of the features that the operator switched off."""
+        flags: set[str] = set()
+        for name in self.choice.request.drop_features:
+            feature = self.recipe.features[name]
+            lists = [feature.args, *(mode.args for mode in feature.modes.values())]
+            lists += [each.args or () for each in feature.hardware_overrides.values()]
+            for mode in feature.modes.values():
+                lists += [each.args or () for each in mode.hardware_overrides.values()]
+            flags.update(flag for args in lists for flag, _, _ in args)
+        return flags
 
     def _deployment(
         self,

@@ -1,0 +1,135 @@
+"""Recipes of somebody else's: what they reach for is said, and what they may not do fails."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.launcher import B300, FLASH, M3, Operator
+
+RECIPE = """\
+model:
+  model_id: evil/a
+  base_env: {env}
+variants:
+  default:
+    precision: bf16
+    vram_minimum_gb: 10
+compatible_strategies: [single_node_tp]
+"""
+
+
+@pytest.fixture
+def foreign(operator: Operator) -> Path:
+    directory = operator.cwd / "theirs"
+    (directory / "models" / "evil").mkdir(parents=True)
+    return directory
+
+
+def write(foreign: Path, env: str) -> tuple[str, ...]:
+    (foreign / "models" / "evil" / "a.yaml").write_text(RECIPE.format(env=env), encoding="utf-8")
+    return ("--recipes-dir", str(foreign), "serve", "evil/a", "--hardware", "h200")
+
+
+def test_a_recipe_does_not_choose_the_program(operator: Operator, foreign: Path) -> None:
+    operator.install("vllm")
+    theirs = operator.cwd / "bin"
+    theirs.mkdir()
+    (theirs / "vllm").write_text("#!/bin/sh\necho stolen\n", encoding="utf-8")
+    (theirs / "vllm").chmod(0o755)
+    ran = operator.run(*write(foreign, f"{{PATH: '{theirs}'}}"))
+    assert "stolen" not in ran.out
+    assert ran.argv[:2] == ["serve", "evil/a"]
+    assert f"# note: the recipe sets PATH={theirs}, which decides what code runs" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [
+        ("{LD_PRELOAD: /x.so}", "the recipe sets LD_PRELOAD=/x.so, which decides what code runs"),
+        (
+            "{A_CONFIG_PATH: /etc/shadow}",
+            "the recipe names the file /etc/shadow (A_CONFIG_PATH), which a container is given",
+        ),
+    ],
+    ids=["loader", "file"],
+)
+def test_what_a_recipe_reaches_for_is_said(
+    operator: Operator, foreign: Path, env: str, told: str
+) -> None:
+    ran = operator.run(*write(foreign, env), "--dry-run")
+    assert ran.status == 0, ran.error
+    assert f"# note: {told}" in ran.err
+
+
+def test_the_operators_token_wins_over_a_recipes(operator: Operator, foreign: Path) -> None:
+    operator.install("vllm")
+    ran = operator.run(*write(foreign, "{HF_TOKEN: stolen}"), env={"HF_TOKEN": "mine"})
+    assert ran.record["env"]["HF_TOKEN"] == "mine"
+
+
+def test_a_link_to_another_file_does_not_print_it(operator: Operator, foreign: Path) -> None:
+    secret = operator.cwd / "token"
+    secret.write_text("HF_TOKEN=hunter2\n", encoding="utf-8")
+    os.symlink(secret, foreign / "models" / "evil" / "t.yaml")
+    ran = operator.run("--recipes-dir", str(foreign), "serve", "evil/t", "--hardware", "h200")
+    assert ran.status == 2
+    assert "hunter2" not in ran.err
+
+
+def test_a_feature_that_is_off_stays_off_under_a_preset(operator: Operator) -> None:
+    words = ("serve", M3, "--preset", "mi355x_agentx:tp4_c1", "--dry-run")
+    assert "--speculative-config" in operator.run(*words).out
+    ran = operator.run(*words, "--no-feature", "spec_decoding")
+    assert ran.status == 0, ran.error
+    assert "--speculative-config" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        pytest.param(
+            ("serve", FLASH, "--hardware", "b300", "--strategy", "pd_cluster", "--port", "9000"),
+            2, "--port: prefill and decode cannot listen on one port", id="one port for two",
+        ),
+        pytest.param(
+            (*B300, "--gpus", "0-3"), 2, "--gpus: found '0-3'; expected indices or UUIDs",
+            id="a range of GPUs",
+        ),
+        pytest.param(
+            (*B300, "--gpus", "0,9"), 3, "GPU 9 is beyond those of b300, 0 to 7", id="no such GPU"
+        ),
+        pytest.param(
+            ("serve", "nvidia/MiniMax-M3-NVFP4", "--variant", "default", "--hardware", "b200"), 2,
+            "the checkpoint named is variant nvfp4, and --variant asks for default",
+            id="two variants",
+        ),
+        pytest.param(
+            ("serve", M3, "--hardware", "h200", "--kv-offload", "nope"), 2,
+            "'nope' is no KV offload option and no KV store", id="no such offload",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(
+    operator: Operator, words: tuple[str, ...], status: int, told: str
+) -> None:
+    ran = operator.run(*words, "--dry-run")
+    assert ran.status == status
+    assert ran.error.startswith(f"error: {told}")
+
+
+def test_a_port_is_only_that_of_the_role_named(operator: Operator) -> None:
+    words = ("serve", FLASH, "--hardware", "b300", "--strategy", "pd_cluster", "--dry-run")
+    ran = operator.run(*words, "--role", "decode", "--port", "9000")
+    assert "--port 9000" in ran.out
+    assert "--prefill http://$PREFILL_NODE_1:8100" in ran.err
+    assert "--decode http://$DECODE_NODE_1:9000" in ran.err
+
+
+def test_weights_that_a_profile_has_no_room_for_are_said(operator: Operator) -> None:
+    words = ("serve", M3, "--variant", "default", "--hardware", "h100", "--dry-run")
+    ran = operator.run(*words, "--strategy", "single_node_tp")
+    assert ran.status == 0
+    assert "# note: variant default needs 1025 GB, and 8 GPUs of h100 have 640 GB" in ran.err

@@ -1,0 +1,45 @@
+"""What an operator should be told about a plan that can be launched all the same."""
+
+from __future__ import annotations
+
+from ..resolve.fit import shortfall
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..catalog.shelf import Found
+    from ..model.deployment import Deployment
+    from ..settings import Settings
+
+# Variables that decide which code a process runs.
+_POWERFUL = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "BASH_ENV", "ENV")
+
+
+def remarks(deployment: Deployment, found: Found, settings: Settings) -> Iterator[str]:
+    """Notes on memory, on networks of containers and on what a foreign recipe reaches for."""
+    short = shortfall(deployment)
+    if short is not None:
+        yield f"{short}; see vllm-launch fit {deployment.recipe.id}"
+    several = deployment.choice.nodes > 1 or deployment.deploy_type == "pd_cluster"
+    if several and settings["runtime"] in ("docker", "podman"):
+        yield (
+            "only the HTTP port is published: other nodes reach neither the rendezvous nor the "
+            "side channel of a container without the host's network"
+        )
+    if not found.library.own:
+        yield from _reaches(deployment)
+
+
+def _reaches(deployment: Deployment) -> Iterator[str]:
+    """What a recipe of somebody else's sets that decides what code runs or what is mounted."""
+    seen: set[str] = set()
+    for plan in deployment.processes:
+        for name, value, source in plan.variables:
+            if source.layer == "operator" or name in seen:
+                continue
+            seen.add(name)
+            if name in _POWERFUL or name.startswith("LD_"):
+                yield f"the recipe sets {name}={value}, which decides what code runs"
+            elif name.endswith("_CONFIG_PATH") and not value.startswith("$"):
+                yield f"the recipe names the file {value} ({name}), which a container is given"
