@@ -13,8 +13,8 @@ from vllm_launch.errors import NothingFits
 from vllm_launch.model.choice import Request
 from vllm_launch.model.deployment import Deployment
 from vllm_launch.model.record import Record
-from vllm_launch.resolve.suitability import why_not
 from vllm_launch.resolve.resolver import Resolver
+from vllm_launch.resolve.suitability import why_not
 
 STRATEGIES = (
     "single_node_tp", "single_node_tep", "single_node_dep", "multi_node_tp", "multi_node_tep",

@@ -61,7 +61,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_options_in_launcher_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = re.findall(
-        r"vllm-launch ((?:serve|explain|fit|detect|resolve|recipes|--)[^`\n]*)", text
+        r"vllm-launch ((?:serve|explain|check|fit|detect|resolve|recipes|--)[^`\n]*)", text
     )
     used = {
         flag

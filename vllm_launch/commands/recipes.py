@@ -8,8 +8,8 @@ from ..streams import answer, remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..catalog.shelf import Found
     from ..commandline import Invocation
-    from ..model.recipe import Recipe
     from ..settings import Settings
 
 
@@ -18,7 +18,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     shelf = Shelf(settings.listed("recipes_dir"))
     as_json = settings["output"] == "json"
     if invocation.command.name == "recipes show":
-        _show(shelf.find(invocation.argument or "").recipe, as_json)
+        _show(shelf.find(invocation.argument or ""), as_json)
     else:
         _list(shelf, as_json)
     return 0
@@ -42,12 +42,26 @@ def _list(shelf: Shelf, as_json: bool) -> None:
         answer(list_text(recipes))
 
 
-def _show(recipe: Recipe, as_json: bool) -> None:
+def _show(found: Found, as_json: bool) -> None:
     from ..render.recipes import show_record, show_text
 
+    recipe, offload = found.recipe, _offload(found)
     if as_json:
         from ..render.envelope import envelope
 
-        answer(envelope("recipe", show_record(recipe)))
+        answer(envelope("recipe", show_record(recipe, offload)))
     else:
-        answer(show_text(recipe))
+        answer(show_text(recipe, offload))
+
+
+def _offload(found: Found) -> dict[str, str]:
+    """The KV offload options that the recipe may use, and the KV stores, with what they are."""
+    support = found.recipe.kv_offload_support
+    options = {
+        option.id: option.description
+        for option in found.library.taxonomy.kv_offload.values()
+        if support.get(option.id) == "verified"
+        or (not option.requires_opt_in and support.get(option.id) != "unsupported")
+    }
+    stores = map(found.library.kv_store, found.library.kv_stores())
+    return {**options, **{store.name: store.description.strip() for store in stores}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from ..model.recipe import Feature, Recipe
@@ -40,13 +40,15 @@ def list_record(recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
     ]
 
 
-def show_text(recipe: Recipe) -> str:
+def show_text(recipe: Recipe, offload: Mapping[str, str]) -> str:
     """What an operator chooses among, then the notes and the guide."""
     lines = [recipe.id, *_paragraph(recipe.meta.description), ""]
     lines += _facts(recipe)
     lines += _section("Variants", _variants(recipe))
     lines += _section("Strategies", list(recipe.compatible_strategies))
     lines += _section("Features", [_feature(recipe, f) for f in recipe.features.values()])
+    kv = [f"{name}: {about}" for name, about in offload.items()]
+    lines += _section("KV offload (--kv-offload)", kv)
     lines += _section("Presets", _presets(recipe))
     lines += _section("Client", _settings(recipe.client))
     lines += _section("Benchmark", _settings(recipe.benchmark))
@@ -126,7 +128,7 @@ def _settings(settings: Any) -> list[str]:
     ]
 
 
-def show_record(recipe: Recipe) -> dict[str, Any]:
+def show_record(recipe: Recipe, offload: Mapping[str, str]) -> dict[str, Any]:
     """A recipe for programs: what there is to choose."""
     [record] = list_record([recipe])
     record["description"] = recipe.meta.description
@@ -148,6 +150,7 @@ def show_record(recipe: Recipe) -> dict[str, Any]:
         }
         for variant in recipe.variants.values()
     }
+    record["kv_offload"] = dict(offload)
     record["presets"] = {
         preset.id: {
             "hardware": preset.hardware,

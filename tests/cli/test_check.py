@@ -1,0 +1,82 @@
+"""check, as an operator runs it: what it prints, and the status that it ends with."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.launcher import FLASH, M3, Operator
+
+PREFILL = (
+    "check", FLASH, "--hardware", "mi355x", "--strategy", "pd_cluster", "--role", "prefill",
+)  # fmt: skip
+RESERVE = "echo 2240 | sudo tee /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"
+
+
+def test_huge_pages_that_are_missing_are_counted_and_the_line_that_reserves_them_is_given(
+    operator: Operator,
+) -> None:
+    ran = operator.run(*PREFILL)
+    assert ran.status == 4
+    assert "fail HUGETLB: 2240 pages of 1 GiB needed (4 ranks × 560), 0 available" in ran.out
+    assert RESERVE in ran.out
+
+
+def test_remedies_are_printed_as_a_script_and_not_run(operator: Operator) -> None:
+    ran = operator.run(*PREFILL, "--fix")
+    assert ran.out.startswith("#!/bin/sh\n")
+    assert RESERVE in ran.out.splitlines()
+
+
+def test_checks_that_are_skipped_stop_nothing(operator: Operator) -> None:
+    ran = operator.run(*PREFILL, "--skip", "all")
+    assert ran.status == 0
+    assert "skipped" in ran.out
+    one = operator.run(*PREFILL, "--skip", "HUGETLB")
+    assert "fail HUGETLB:" not in one.out
+
+
+def test_a_code_that_is_no_checks_is_refused(operator: Operator) -> None:
+    ran = operator.run(*PREFILL, "--skip", "HUGE")
+    assert ran.status == 2
+    assert ran.error == ("error: --skip: no check is called HUGE\n  see vllm-launch check --list\n")
+
+
+def test_the_list_has_every_check(operator: Operator) -> None:
+    from vllm_launch.preflight import CHECKS
+
+    ran = operator.run("check", "--list")
+    assert ran.status == 0
+    assert [line.split()[0] for line in ran.out.splitlines() if not line.startswith(" ")] == [
+        check.code for check in CHECKS
+    ]
+
+
+def test_a_model_is_needed(operator: Operator) -> None:
+    ran = operator.run("check")
+    assert ran.status == 2
+    assert ran.error.startswith("error: check needs a MODEL\n")
+
+
+def test_findings_for_programs(operator: Operator) -> None:
+    ran = operator.run(*PREFILL, "--output", "json")
+    assert ran.status == 4
+    [process] = ran.json["check"]
+    assert (process["role"], process["rank"], process["failed"]) == ("prefill", 0, True)
+    [pages] = [each for each in process["findings"] if each["code"] == "HUGETLB"]
+    assert pages["severity"] == "fail"
+    assert pages["command"] == RESERVE
+    assert pages["file"] == "recipes/models/MiniMaxAI/MiniMax-M3.1-Flash.yaml"
+
+
+@pytest.mark.parametrize("flag", [(), ("--strict",)], ids=["usual", "strict"])
+def test_warnings_fail_where_they_are_asked_to(operator: Operator, flag: tuple[str, ...]) -> None:
+    words = ("check", M3, "--hardware", "b300", "--runtime", "docker", "--output", "json", *flag)
+    first = operator.run(*words)
+    [process] = first.json["check"]
+    failing = sorted({f["code"] for f in process["findings"] if f["severity"] == "fail"})
+    skips = [word for code in failing for word in ("--skip", code)]
+    again = operator.run(*words, *skips)
+    [process] = again.json["check"]
+    severities = {finding["severity"] for finding in process["findings"]}
+    assert "fail" not in severities
+    assert again.status == (4 if flag and "warn" in severities else 0)
