@@ -32,7 +32,7 @@ def program_path(name: str, path: str | None) -> str:
 def become(argv: Sequence[str], environment: Mapping[str, str], path: str | None) -> NoReturn:
     """Replace this process by a program: same pid, same signals, its exit status.
 
-    ``path`` is where the program is looked for: the operator's, for a recipe's could choose another.
+    ``path`` is where the program is looked for: never a recipe's, which could choose another.
 
     Raises MissingProgram where the program is not there or cannot be started.
     """
