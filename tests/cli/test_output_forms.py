@@ -24,7 +24,8 @@ LISTED = {
     "id", "title", "provider", "tasks", "parameter_count", "variants", "hardware", "presets",
 }  # fmt: skip
 SHOWN = LISTED | {
-    "description", "min_vllm_version", "strategies", "features", "notes", "client", "benchmark", "kv_offload",
+    "description", "min_vllm_version", "strategies", "features", "notes", "client", "benchmark",
+    "kv_offload",
     "file",
 }  # fmt: skip
 
