@@ -54,6 +54,7 @@ def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]
 def _on_host(request: Request, facts: Any, resolver: Resolver) -> Request:
     """The request for the GPUs of a host whose saved facts stand in the line."""
     from .host.facts_file import from_dict
+    from .resolve.masks import device_id, mask_for
     from .resolve.match import match_profile
 
     if request.hardware is not None:
@@ -62,6 +63,10 @@ def _on_host(request: Request, facts: Any, resolver: Resolver) -> Request:
     match = match_profile(host.gpus, resolver.taxonomy.hardware_profiles)
     if match.profile is None:
         raise NothingFits(f"no hardware profile matches: {match.reason}")
+    all_of_them = tuple(gpu for gpu in host.gpus if gpu.vendor == match.gpus[0].vendor)
+    if match.gpus != all_of_them:
+        mask = mask_for(match.gpus, host.gpus, {})
+        request = request.replace(devices=tuple(map(device_id, match.gpus)), mask=mask)
     return request.replace(profile=match.profile, because=match.reason)
 
 

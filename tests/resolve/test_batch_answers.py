@@ -17,6 +17,8 @@ from vllm_launch.batch import answers
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.commands.resolve import Resolvers
 from vllm_launch.errors import RecipeError
+from vllm_launch.host import facts_file
+from vllm_launch.model.host import Gpu, HostFacts
 from vllm_launch.model.problem import Problem
 from vllm_launch.render.records import error_record
 
@@ -186,6 +188,10 @@ class TestBrokenLines:
         assert code == "usage"
         assert message.startswith("unknown input key: gpu, node (known: features, hardware, ")
 
+    def test_unknown_keys_beside_the_input_too(self) -> None:
+        text = json.dumps({"recipe": M31, "input": {}, "inputs": {}, "a": 1})
+        assert refusal(text) == ("usage", "unknown key: a, inputs (known: recipe, input)")
+
     def test_text_that_no_encoding_can_write_is_told_of(self) -> None:
         code, message = refusal('{"recipe": "a/b", "input": {"\\ud800": 1}}'.replace("a/b", M3))
         assert code == "usage"
@@ -255,6 +261,11 @@ class TestValues:
     def test_other_features_are_refused(self, features: Any, message: str) -> None:
         assert refusal(line(features=features)) == ("usage", message)
 
+    def test_a_feature_that_is_left_off_must_exist(self) -> None:
+        code, message = refusal(line(M3, features={"magic": False}))
+        assert code == "usage"
+        assert message.startswith(f"{M3} has no feature 'magic' (features: tool_calling, ")
+
     PD = 'input.pd must be null or {"prefill": {…}, "decode": {…}}'
 
     @pytest.mark.parametrize(
@@ -320,6 +331,69 @@ class TestValues:
         assert answer(line(hardware="b300", pd=None)) == answer(line(hardware="b300"))
 
 
+class TestHostFacts:
+    """A line may bring the facts of a machine that were saved there: it is planned for that one."""
+
+    @staticmethod
+    def gpus(*names: str, memory: int = 275 << 30) -> dict[str, Any]:
+        capability = {"NVIDIA B300 SXM6 AC": "10.3", "NVIDIA H200": "9.0"}
+        return facts_file.to_dict(
+            HostFacts(
+                gpus=tuple(
+                    Gpu(
+                        index=index,
+                        vendor="NVIDIA",
+                        name=name,
+                        compute_capability=capability.get(name, "7.0"),
+                        memory_bytes=memory,
+                    )
+                    for index, name in enumerate(names)
+                )
+            )
+        )
+
+    def test_its_gpus_are_planned_for(self) -> None:
+        found = answer(line(host_facts=self.gpus(*["NVIDIA B300 SXM6 AC"] * 4)))
+        assert found["hardware"] == "b300"
+        assert found["nodes"] == 1
+        (process,) = found["processes"]
+        assert process["argv"][process["argv"].index("--tensor-parallel-size") + 1] == "4"
+        assert "CUDA_VISIBLE_DEVICES" not in process["env"]
+
+    def test_measured_memory_picks_the_variant(self) -> None:
+        facts = self.gpus(*["NVIDIA H200"] * 4, memory=140 << 30)
+        found = answer(line(M3, host_facts=facts))
+        assert found["variant"] == "mxfp8"
+
+    def test_gpus_that_are_no_part_of_it_are_hidden(self) -> None:
+        facts = self.gpus("NVIDIA Foo", *["NVIDIA B300 SXM6 AC"] * 2)
+        (process,) = answer(line(host_facts=facts))["processes"]
+        assert process["env"]["CUDA_VISIBLE_DEVICES"] == "1,2"
+        assert process["argv"][process["argv"].index("--tensor-parallel-size") + 1] == "2"
+        assert "CUDA_VISIBLE_DEVICES=1,2" in process["docker_argv"]
+
+    @pytest.mark.parametrize(
+        ("facts", "code", "message"),
+        [
+            ({}, "usage", "input.host_facts has no "),
+            ("facts.json", "usage", "input.host_facts has no "),
+            (facts_file.to_dict(HostFacts()), "nothing_fits", "no hardware profile matches: "),
+        ],
+        ids=["no facts", "a file's name", "no GPU"],
+    )
+    def test_what_cannot_be_planned_for_is_told(self, facts: Any, code: str, message: str) -> None:
+        found = refusal(line(host_facts=facts))
+        assert found[0] == code
+        assert found[1].startswith(message)
+
+    def test_hardware_beside_them_contradicts_them(self) -> None:
+        facts = self.gpus("NVIDIA H200")
+        assert refusal(line(host_facts=facts, hardware="h200")) == (
+            "usage",
+            "input.hardware and input.host_facts each name a machine",
+        )
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 99) | st.floats() | st.text(max_size=5),
     lambda below: (
@@ -329,7 +403,7 @@ json_values = st.recursive(
 )
 keys = st.sampled_from(
     ["hardware", "variant", "strategy", "nodes", "features", "kv_offload", "instances", "pd",
-     "preset", "point"]
+     "preset", "point", "host_facts"]
 )  # fmt: skip
 plausible = st.sampled_from(
     ["h200", "b300", "mi355x", "default", "mxfp8", "single_node_tp", "multi_node_dep",
