@@ -107,6 +107,12 @@ RUNTIME = (
            help="A container with only the capabilities that the plan needs."),
 )  # fmt: skip
 
+CHECKS = (
+    Option(name="skip", flags=("--skip",), metavar="CODE", many=True,
+           help="Leave a check out; 'all' leaves out every one."),
+    Option(name="strict", flags=("--strict",), kind="flag", help="Let warnings fail too."),
+)  # fmt: skip
+
 DRY_RUN = Option(name="dry_run", flags=("--dry-run",), kind="flag",
                  help="Print what would run, and run nothing.")  # fmt: skip
 OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
@@ -119,7 +125,7 @@ COMMANDS = (
     Command(
         name="serve", module="serve", argument="MODEL", argument_help=_MODEL,
         help="Resolve a recipe into a command and become it.",
-        options=(*CHOICE, *RUNTIME, DRY_RUN, OUTPUT), passes_on=True,
+        options=(*CHOICE, *RUNTIME, *CHECKS, DRY_RUN, OUTPUT), passes_on=True,
         examples=(
             "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash",
             "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --hardware b300 --dry-run",
@@ -140,10 +146,7 @@ COMMANDS = (
         argument_help=_MODEL, help="Say what would make a launch fail, before it does.",
         options=(
             *CHOICE, *RUNTIME,
-            Option(name="skip", flags=("--skip",), metavar="CODE", many=True,
-                   help="Leave a check out; 'all' leaves out every one."),
-            Option(name="strict", flags=("--strict",), kind="flag",
-                   help="Let warnings fail too."),
+            *CHECKS,
             Option(name="list", flags=("--list",), kind="flag", help="List the checks."),
             Option(name="fix", flags=("--fix",), kind="flag",
                    help="Print the remedies as a script; nothing is run."),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
-from tests.cli.launcher import FLASH, M3, Operator
+from tests.cli.launcher import B300, FLASH, M3, Host, Operator
 
 PREFILL = (
     "check", FLASH, "--hardware", "mi355x", "--strategy", "pd_cluster", "--role", "prefill",
@@ -49,6 +51,46 @@ def test_the_list_has_every_check(operator: Operator) -> None:
     assert [line.split()[0] for line in ran.out.splitlines() if not line.startswith(" ")] == [
         check.code for check in CHECKS
     ]
+
+
+def test_a_check_that_fails_stops_a_launch(operator: Operator, host: Host) -> None:
+    operator.install("vllm")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        words = ("serve", FLASH, "--port", port, "--host", "127.0.0.1")
+        ran = operator.run(*words, env=host("h200_8x"))
+        assert ran.status == 4
+        assert ran.out == ""
+        assert "fail PORT_BUSY: " in ran.err
+        assert ran.error.endswith(
+            "error: a check failed, and nothing was started\n"
+            "  mend what is said above, or leave checks out: --skip CODE, --skip all\n"
+        )
+        left_out = operator.run(*words, "--skip", "all", env=host("h200_8x"))
+        assert left_out.argv[:2] == ["serve", FLASH]
+
+
+def test_hardware_that_is_named_is_checked_and_started_all_the_same(operator: Operator) -> None:
+    operator.install("vllm")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = operator.run(*B300, "--port", port, "--host", "127.0.0.1")
+        assert "fail PORT_BUSY: " in ran.err
+        assert ran.argv[:2] == ["serve", FLASH]
+
+
+def test_a_dry_run_checks_nothing(operator: Operator) -> None:
+    ran = operator.run(*B300, "--dry-run")
+    assert "passed" not in ran.err
+
+
+def test_what_a_release_lacks_is_named_with_what_to_use_instead(operator: Operator) -> None:
+    ran = operator.run("check", FLASH, "--hardware", "mi355x", "--output", "json")
+    findings = [f for process in ran.json["check"] for f in process["findings"]]
+    [key] = [f for f in findings if "indexer_decode_cp" in f["what"]]
+    assert key["code"] == "CONFIG_KEY"
+    assert "0.33.0" in key["what"] + (key["why"] or "")
+    assert "nightly" in (key["remedy"] or "")
 
 
 def test_a_model_is_needed(operator: Operator) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
+from ..errors import CheckFailed, UsageError
 from ..render.shell import command, exports
 from ..resolve.container import ContainerSetup, container_argv
 from ..resolve.endpoints import placeholders
@@ -26,7 +26,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     plan = make(invocation, settings)
     setup = container_setup(plan, settings)
     if not (settings["dry_run"] or settings["output"]):
-        _become(plan, setup)
+        _become(plan, settings, setup)
     _print(plan, settings, setup)
     return 0
 
@@ -87,7 +87,7 @@ def command_of(
     return container_argv(process, deployment.choice.hardware, image, setup), {}
 
 
-def _become(plan: Plan, setup: ContainerSetup | None) -> NoReturn:
+def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoReturn:
     if len(plan.processes) > 1:
         names = ", ".join(f"{p.role} {p.rank}" for p in plan.processes)
         raise UsageError(
@@ -97,12 +97,35 @@ def _become(plan: Plan, setup: ContainerSetup | None) -> NoReturn:
     process = plan.processes[0]
     _refuse_placeholders(process)
     argv, variables = command_of(plan, process, setup)
-    from ..launch import become
+    from ..launch import become, program_path
 
-    _tell(plan)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")}
     asked = (v for n, v, source in process.variables if (n, source.layer) == ("PATH", "operator"))
-    become(argv, {**own, **variables}, next(asked, os.environ.get("PATH")))
+    path = next(asked, os.environ.get("PATH"))
+    program_path(argv[0], path)
+    _tell(plan)
+    _check(plan, settings)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")}
+    become(argv, {**own, **variables}, path)
+
+
+def _check(plan: Plan, settings: Settings) -> None:
+    """Run the checks; what fails stops a launch on the host that was planned for.
+
+    With --hardware the operator says what this machine is: findings are told, and stop nothing.
+    Raises CheckFailed.
+    """
+    from ..render.findings import reviews_text
+    from .reviews import require_known_codes, reviews_of, stops
+
+    require_known_codes(settings)
+    reviews = reviews_of(plan, settings)
+    if any(found.severity != "note" for _, each in reviews for found in each.findings):
+        remark(reviews_text(reviews, notes=False))
+    if plan.facts is not None and settings["host_facts"] is None and stops(reviews, settings):
+        raise CheckFailed(
+            "a check failed, and nothing was started",
+            hint="mend what is said above, or leave checks out: --skip CODE, --skip all",
+        )
 
 
 def _refuse_placeholders(process: ProcessPlan) -> None:

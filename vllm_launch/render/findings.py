@@ -15,14 +15,15 @@ _WIDTH = 78
 _INDENT = " " * 5
 
 
-def reviews_text(reviews: Sequence[tuple[ProcessPlan, Review]]) -> str:
+def reviews_text(reviews: Sequence[tuple[ProcessPlan, Review]], *, notes: bool = True) -> str:
     """Each finding with why it matters and what mends it, then the counts."""
     lines: list[str] = []
     for process, each in reviews:
         if len(reviews) > 1:
             lines.append(f"{process.role} {process.rank}")
         for finding in each.findings:
-            lines += _finding(finding)
+            if notes or finding.severity != "note":
+                lines += _finding(finding)
         lines.append(_counts(each))
     return "\n".join(lines) + "\n"
 
