@@ -200,6 +200,36 @@ class TestRefusals:
                 "--kv-offload out",
             ),
             refusal(
+                "unknown KV offload",
+                M3,
+                {"hardware": "h200", "kv_offload": "zzz"},
+                "usage",
+                "'zzz' is no KV offload option and no KV store",
+                "options: simple, offloading_cpu, offloading_fs, lmcache; stores: "
+                "kv_store_centralized_mooncake, kv_store_distributed_mooncake",
+            ),
+            refusal(
+                "several instances of a pd_cluster",
+                M3,
+                {
+                    "hardware": "h200",
+                    "strategy": "pd_cluster",
+                    "kv_offload": "kv_store_centralized_mooncake",
+                    "instances": 2,
+                },
+                "usage",
+                "several instances of a pd_cluster are not one deployment",
+                "leave --instances out, and size the pools with --prefill and --decode",
+            ),
+            refusal(
+                "a device beyond the profile's",
+                M3,
+                {"hardware": "h200", "devices": ("7", "8", "GPU-9")},
+                "nothing_fits",
+                "GPU 8 is beyond those of h200, 0 to 7",
+                "",
+            ),
+            refusal(
                 "instances without a store",
                 M3,
                 {"hardware": "h200", "instances": 2},
@@ -389,6 +419,20 @@ class TestRefusals:
         with pytest.raises(UsageError) as caught:
             choose(resolver, preset="tuned", variant="a")
         assert caught.value.message == "the preset tuned is for variant b or c, not a"
+
+    def test_what_a_preset_sets_may_be_named_beside_it(self) -> None:
+        alone = choose(own(M3), preset="h200_agentx")
+        named = choose(
+            own(M3),
+            preset="h200_agentx",
+            hardware="h200",
+            strategy="single_node_tp",
+            variant="mxfp8",
+        )
+        assert named.replace(request=alone.request, reasons=alone.reasons) == alone
+        assert [why(named, each) for each in ("hardware", "variant", "strategy")] == [
+            "asked for"
+        ] * 3
 
     def test_json_arguments_need_json_to_merge_into(self) -> None:
         resolver = recipe(

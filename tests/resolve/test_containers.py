@@ -168,6 +168,12 @@ class TestOnThisMachine:
         assert argv[2:6] == AMD
         assert f"{name}={'2,3' if strategy == 'single_node_tp' else '2'}" in argv
 
+    def test_on_amd_a_container_counts_the_hosts_devices_anew(self) -> None:
+        # The host's own mask, which the variable counts within, does not reach into it.
+        deployment = self.some_devices("mi355x", "0", "1")
+        argv = before_image(deployment, self.setup(masked=True, devices=("4", "5")))
+        assert [word for word in argv if "VISIBLE_DEVICES" in word] == ["HIP_VISIBLE_DEVICES=4,5"]
+
     @pytest.mark.parametrize(
         ("gids", "groups"),
         [

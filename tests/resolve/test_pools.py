@@ -271,6 +271,7 @@ class TestPlacement:
             pytest.param("gb200", SHARED, "0,1", "2,3", id="a half each of four"),
             pytest.param("h200", Pools(), "0,1,2,3,4,5,6,7", "0,1,2,3,4,5,6,7", id="all of each"),
             pytest.param("dgx_spark_gb10", SHARED, None, None, id="the only GPU for both"),
+            pytest.param("dgx_spark_gb10", Pools(), "0", "0", id="the only GPU of each"),
         ],
     )
     def test_visible_devices(

@@ -66,10 +66,14 @@ def _answers(address: str, port: int) -> Port:
 
 
 def _holder(port: int, root: str) -> str:
-    """The program that listens on a port, where this user may see it."""
+    """The program that listens on a port, where this user may see it.
+
+    Not this process: a child that reads for its parent has the parent's sockets too.
+    """
     inodes = {inode for table in ("tcp", "tcp6") for inode in _inodes(root, table, port)}
+    own = str(os.getpid())
     for pid in list_dir(root, "proc"):
-        if not pid.isdecimal():
+        if not pid.isdecimal() or pid == own:
             continue
         if inodes & _sockets(root, pid):
             return f"{program(root, int(pid)) or 'a process'} ({pid})"
