@@ -24,12 +24,17 @@ def with_store(store: str, **request: Any) -> Deployment:
 @pytest.mark.parametrize("store", STORES)
 class TestBehindARouter:
     def test_one_instance_needs_none(self, store: str) -> None:
-        deployment = with_store(store)
+        deployment = with_store(store, instances=1)
         assert deployment.deploy_type == "kv_store_lb"
         assert deployment.router is None
         assert deployment.store is not None
         assert deployment.store.instances == 1
         assert [plan.role for plan in deployment.processes] == ["instance"]
+
+    def test_a_store_says_how_many_share_it_where_nobody_else_does(self, store: str) -> None:
+        plan = with_store(store).store
+        assert plan is not None
+        assert plan.instances == {"kv_store_centralized_mooncake": 2}.get(store, 1)
 
     def test_several_instances_have_one(self, store: str) -> None:
         deployment = with_store(store, instances=3)
@@ -49,15 +54,13 @@ class TestBehindARouter:
             "    --balance-rel-threshold 1.1"
         )
 
-    @pytest.mark.parametrize(
-        ("instances", "head"), [(None, "$HEAD_IP"), (1, "$HEAD_IP"), (2, "$VLLM_INSTANCE_1")]
-    )
+    @pytest.mark.parametrize(("instances", "head"), [(1, "$HEAD_IP"), (2, "$VLLM_INSTANCE_1")])
     @pytest.mark.parametrize(
         ("strategy", "flag"),
         [("multi_node_tp", "--master-addr"), ("multi_node_dep", "--data-parallel-address")],
     )
     def test_nodes_of_an_instance_find_its_head(
-        self, store: str, strategy: str, flag: str, instances: int | None, head: str
+        self, store: str, strategy: str, flag: str, instances: int, head: str
     ) -> None:
         deployment = with_store(store, strategy=strategy, nodes=2, instances=instances)
         assert [plan.role for plan in deployment.processes] == ["instance", "worker"]

@@ -74,7 +74,6 @@ class Choice(Record):
     nodes: int
     features: tuple[tuple[str, str | None], ...]  # (name, mode), in order
     kv_offload: str | None = None  # an option or a store
-    instances: int = 1
     pools: Pools | None = None
     preset: str | None = None
     point: str | None = None

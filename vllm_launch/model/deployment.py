@@ -48,7 +48,7 @@ class ProcessPlan(Record):
         for name, tokens, _ in self.arguments:
             if name == flag:
                 return tokens[1] if len(tokens) > 1 else None
-            if name.startswith(prefix):
+            if "=" in name and name.startswith(prefix):
                 return name[len(prefix) :]
         return None
 

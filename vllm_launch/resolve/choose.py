@@ -110,7 +110,6 @@ class _Choosing:
             nodes=nodes,
             features=features,
             kv_offload=self._kv_offload(),
-            instances=request.instances or 1,
             pools=request.pools,
             preset=request.preset,
             point=request.point,

@@ -56,9 +56,7 @@ def container_argv(
     for name, value, _ in _environment(process, hardware, setup):
         argv += ["-e", f"{name}={value}"]
     argv.append(image)
-    argv.append(process.model)
-    for _, tokens, _ in process.arguments:
-        argv += tokens
+    argv += process.argv[2:]
     return argv
 
 

@@ -193,6 +193,11 @@ class _Resolution:
                 hint="leave --instances out, and size the pools with --prefill and --decode",
             )
 
+    def _instances(self) -> int:
+        """How many instances share the store: as asked for, else the store's usual number."""
+        asked = self.choice.request.instances
+        return asked or (self.store.default_instances if self.store is not None else 1)
+
     def _store(self, name: str) -> KvStore:
         """The store of that name. Raises UsageError with what there is instead."""
         try:
@@ -222,13 +227,13 @@ class _Resolution:
             setter = choice.request.setter("tp", "--tp")
             forced = (choice.request.tp, Source(layer="operator", detail=setter))
         tp, source = self.resolver.tensor_parallel(choice, forced)
-        head = "$VLLM_INSTANCE_1" if store and choice.instances > 1 else "$HEAD_IP"
+        head = "$VLLM_INSTANCE_1" if store and self._instances() > 1 else "$HEAD_IP"
         processes = tuple(self._engine(rank, tp, source, head) for rank in range(choice.nodes))
         return self._deployment(
             deploy_type=store.deploy_type if store else self.strategy.deploy_type,
             processes=processes,
-            router=instance_router(store, choice.instances) if store else None,
-            store=store_plan(store, choice.instances) if store else None,
+            router=instance_router(store, self._instances()) if store else None,
+            store=store_plan(store, self._instances()) if store else None,
         )
 
     def _check_tp(self) -> None:
@@ -256,11 +261,11 @@ class _Resolution:
     def _device_mask(self) -> Variables:
         """The devices to be used, as the variables that limit a process to them."""
         request, devices = self.choice.request, self.choice.devices
+        if devices is None:
+            return ()
         source = Source(layer="operator", detail=request.mask_because)
         if request.mask is not None:
             return tuple((name, value, source) for name, value in request.mask)
-        if devices is None:
-            return ()
         name = "HIP_VISIBLE_DEVICES" if self.choice.hardware.brand == "AMD" else _CUDA_MASK
         return ((name, ",".join(devices), source),)
 
@@ -286,7 +291,7 @@ class _Resolution:
                 plans,
                 {role: port for role, port in ports.items() if port},
             ),
-            store=store_plan(self.store, choice.instances) if self.store else None,
+            store=store_plan(self.store, 1) if self.store else None,
         )
 
     def _member(self, pool: PoolPlan, rank: int) -> ProcessPlan:
@@ -330,35 +335,25 @@ class _Resolution:
     ) -> ProcessPlan:
         """Put one process's layers in the merge order and let the last ones win."""
         request = self.choice.request
-        recipe_layers = (
-            *layer.before,
-            *parallel,
-            *layer.after,
-            *self.feature_args,
-            *kv_args,
-        )
-        preset_args = tuple(argument for block in self.blocks for argument in block.args)
-        own = request.args if request.args_role in (None, role) else ()
-        arguments = last_wins(recipe_layers)
+        layers = layer.before + parallel + layer.after + self.feature_args + kv_args
+        arguments = last_wins(layers)
         if self.blocks:
-            arguments = tuned(recipe_layers, self.blocks, self._flags_off())
-        if own:
-            arguments = last_wins((*arguments, *own))
-        variables = (
-            *layer.env_before,
-            *self._kv_env(),
-            *placed,
-            *layer.env_after,
-            *self.feature_env,
-            *(variable for block in self.blocks for variable in block.env),
-            *request.env,
-        )
+            arguments = tuned(arguments, self.blocks, self._flags_off())
+            layers += tuple(argument for block in self.blocks for argument in block.args)
+        if request.args and request.args_role in (None, role):
+            arguments = last_wins((*arguments, *request.args))
+            layers += request.args
+        variables = layer.env_before + self._kv_env() + placed + layer.env_after
+        variables += self.feature_env
+        for block in self.blocks:
+            variables += block.env
+        variables += request.env
         return ProcessPlan(
             role=role,
             rank=rank,
             model=request.model_path or self.variant.model_id or self.recipe.model.model_id,
             arguments=arguments,
-            layers=(*recipe_layers, *preset_args, *own),
+            layers=layers,
             variables=first_place_last_value(variables),
             variable_layers=variables,
         )
