@@ -128,6 +128,12 @@ def test_a_port_is_only_that_of_the_role_named(operator: Operator) -> None:
     assert "--decode http://$DECODE_NODE_1:9000" in ran.err
 
 
+@pytest.mark.parametrize("size", ["many", "$TP", "9" * 5000], ids=["word", "placeholder", "huge"])
+def test_a_size_that_is_no_number_is_vllms_to_refuse(operator: Operator, size: str) -> None:
+    ran = operator.run(*B300, "--dry-run", "--", "--tensor-parallel-size", size)
+    assert ran.status == 0, ran.error
+
+
 def test_weights_that_a_profile_has_no_room_for_are_said(operator: Operator) -> None:
     words = ("serve", M3, "--variant", "default", "--hardware", "h100", "--dry-run")
     ran = operator.run(*words, "--strategy", "single_node_tp")

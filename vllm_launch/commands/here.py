@@ -117,7 +117,7 @@ def narrowed(host: Host, request: Request, deployment: Deployment) -> Request | 
     """
     if deployment.choice.strategy != "single_node_tp" or host.named or not host.gpus:
         return None
-    count = int(deployment.processes[0].value("--tensor-parallel-size") or 1)
+    count = deployment.processes[0].number("--tensor-parallel-size") or 1
     first = host.gpus[:count]
     if count >= deployment.choice.hardware.gpu_count or choose_gpus(host.gpus, count) == first:
         return None

@@ -10,7 +10,7 @@ from ..model.choice import Pool, Pools, Request
 from ..model.record import Record
 from ..model.source import Source, paired
 from ..resolve.endpoints import expand_home, fill, fill_text, placeholders
-from ..resolve.fit import shortfall
+from ..resolve.footprint import shortfall
 from ..resolve.resolver import Resolver
 from .remarks import remarks
 from .secrets import refuse_secret_arguments, variables_from

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..resolve.fit import shortfall
+from ..resolve.footprint import shortfall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

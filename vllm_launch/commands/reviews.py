@@ -68,7 +68,7 @@ def _shape(process: ProcessPlan) -> Shape | None:
     checkpoint = read(path) if path is not None else None
     if checkpoint is None:
         return None
-    size = int(process.value("--tensor-parallel-size") or 1)
+    size = process.number("--tensor-parallel-size") or 1
     experts = any(flag == "--enable-expert-parallel" for flag, _, _ in process.arguments)
     return Shape(
         refused=why_not_tp(checkpoint, size, expert_parallel=experts) or "",

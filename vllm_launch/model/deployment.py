@@ -52,6 +52,11 @@ class ProcessPlan(Record):
                 return name[len(prefix) :]
         return None
 
+    def number(self, flag: str) -> int | None:
+        """A flag's value as a number; None where it is absent or no number."""
+        text = self.value(flag) or ""
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
     def beaten(self, argument: Argument) -> Arguments:
         """What was put forward for the same flag and lost, the nearest loser first."""
         flag = argument[0].partition("=")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import LaunchError
 from ..model.record import Record
+from .footprint import gpus_of
 from .hardware import memory_per_gpu
 from .shapes import kv_bytes_per_token
 
@@ -93,43 +94,17 @@ def _fit(
         deployment = resolver.resolve(resolver.choose(asked).replace(hardware=hardware))
     except LaunchError as error:
         return fit.replace(change=error.message)
-    gpus = _gpus(deployment, hardware)
+    gpus = gpus_of(deployment, hardware)
     fit = fit.replace(gpus=gpus, has_gb=memory_per_gpu(hardware) * gpus)
     if needed is not None and needed > fit.has_gb:
         return fit.replace(change=_change(resolver, variant, hardware, needed))
     return fit.replace(fits=True, estimate=_estimate(deployment, variant, hardware, load))
 
 
-def shortfall(deployment: Deployment) -> str | None:
-    """Why a plan's weights do not fit its GPUs, by the recipe's figure; None where they do."""
-    choice = deployment.choice
-    needed = deployment.recipe.variants[choice.variant].vram_minimum_gb
-    share = memory_per_gpu(choice.hardware)
-    gpus = _gpus(deployment, choice.hardware)
-    if needed is None or needed <= share * gpus:
-        return None
-    return (
-        f"variant {choice.variant} needs {needed:g} GB, and {gpus} GPU{'s' * (gpus > 1)} of "
-        f"{choice.hardware.id} have {share * gpus:g} GB"
-    )
-
-
 def _nodes(strategy: str, needed: float | None, hardware: HardwareProfile) -> int:
     if not strategy.startswith("multi_node"):
         return 1
     return max(2, -int(-(needed or 0) // hardware.vram_gb))
-
-
-def _gpus(deployment: Deployment, hardware: HardwareProfile) -> int:
-    """The GPUs that hold one copy of the weights."""
-    if deployment.deploy_type == "pd_cluster":
-        visible = (plan.env.get("CUDA_VISIBLE_DEVICES", "0") for plan in deployment.processes)
-        return min(len(devices.split(",")) for devices in visible)
-    value = deployment.processes[0].value("--tensor-parallel-size")
-    split = int(value) if value is not None else hardware.gpu_count
-    if deployment.choice.strategy.endswith(("_dep", "_tp_pp")):
-        return hardware.gpu_count * deployment.choice.nodes
-    return split
 
 
 def _change(resolver: Resolver, variant: Variant, hardware: HardwareProfile, needed: float) -> str:
@@ -157,7 +132,7 @@ def _estimate(
     if load.checkpoint is None:
         return ""
     plan = deployment.processes[0]
-    tp = int(plan.value("--tensor-parallel-size") or 1)
+    tp = plan.number("--tensor-parallel-size") or 1
     per_token = kv_bytes_per_token(load.checkpoint, plan.value("--kv-cache-dtype"), tp)
     weights = load.checkpoint.weight_bytes or (variant.vram_minimum_gb or 0) / _HEADROOM * _GB
     if not per_token or not weights:
