@@ -205,11 +205,6 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def command_named(name: str) -> Command | None:
-    """The command of that name, or None."""
-    return next((command for command in COMMANDS if command.name == name), None)
-
-
 def checked(option: Option, text: str) -> Any:
     """An option's value out of text. Raises ValueError with what was expected."""
     if option.kind == "flag":

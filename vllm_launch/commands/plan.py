@@ -318,19 +318,16 @@ def hub_cache() -> tuple[str, str]:
 
     HF_HUB_CACHE names the cache itself, HF_HOME the directory that holds it.
     """
-    named = os.environ.get("HF_HUB_CACHE")
+    from ..host.checkpoint import hub_directory, hub_home
+
     inside = "/root/.cache/huggingface"
-    if named:
-        return _absolute(named), f"{inside}/hub"
-    home = os.environ.get("HF_HOME") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
-    )
-    return _absolute(home), inside
+    if os.environ.get("HF_HUB_CACHE"):
+        return _absolute(hub_directory(os.environ)), f"{inside}/hub"
+    return _absolute(hub_home(os.environ)), inside
 
 
 def _absolute(path: str) -> str:
     """A hub cache's whole path. Raises NothingFits where that is not known."""
-    path = os.path.expanduser(path)
     if path.startswith("~"):
         raise NothingFits("the hub cache is under ~, and HOME is not set", hint="set HF_HOME")
     try:

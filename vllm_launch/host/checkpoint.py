@@ -38,12 +38,15 @@ def find(model: str, environ: Mapping[str, str]) -> str | None:
 def hub_directory(environ: Mapping[str, str]) -> str:
     """Where the hub cache keeps models: HF_HUB_CACHE, else under HF_HOME."""
     named = environ.get("HF_HUB_CACHE")
-    if named:
-        return os.path.expanduser(named)
+    return os.path.expanduser(named) if named else os.path.join(hub_home(environ), "hub")
+
+
+def hub_home(environ: Mapping[str, str]) -> str:
+    """The directory that holds the hub cache and its token, as HF_HOME names it."""
     home = environ.get("HF_HOME") or os.path.join(
         environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
     )
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(home)
 
 
 def read(path: str) -> Checkpoint | None:
