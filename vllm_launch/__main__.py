@@ -46,11 +46,12 @@ def _run(words: list[str], passed: list[str] | None) -> int:
         return run_typer(words, passed)
     from .commands import run
 
-    return run(_with_passed(invocation, passed))
+    return run(_with_passed(invocation, words, passed))
 
 
-def _with_passed(invocation: Invocation, passed: list[str] | None) -> Invocation:
-    return invocation.replace(passed=tuple(passed)) if passed else invocation
+def _with_passed(invocation: Invocation, words: list[str], passed: list[str] | None) -> Invocation:
+    line = (*words, "--", *passed) if passed else tuple(words)
+    return invocation.replace(passed=tuple(passed or ()), line=line)
 
 
 def _failed(error: Exception, words: list[str]) -> int:

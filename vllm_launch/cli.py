@@ -34,7 +34,8 @@ def run(words: list[str], passed: list[str] | None) -> int:
         return status
     from .commands import run as run_command
 
-    return run_command(read[0].replace(passed=tuple(passed or ())))
+    line = (*words, "--", *passed) if passed else tuple(words)
+    return run_command(read[0].replace(passed=tuple(passed or ()), line=line))
 
 
 def _read(app: typer.Typer, words: list[str]) -> int:

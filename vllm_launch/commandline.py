@@ -29,6 +29,7 @@ class Invocation(Record):
     argument: str | None
     given: dict[str, Any]
     passed: tuple[str, ...] = ()  # for vLLM, from behind "--"
+    line: tuple[str, ...] = ()  # all of it, as it was typed
 
 
 def split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:

@@ -69,7 +69,8 @@ CHOICE = (
     Option(name="node_rank", flags=("--node-rank",), metavar="N", kind="rank",
            help="Which of the nodes this is; the first is 0."),
     Option(name="role", flags=("--role",), metavar="ROLE",
-           choices=("server", "head", "worker", "prefill", "decode", "instance"),
+           choices=("server", "head", "worker", "prefill", "decode", "instance", "router",
+                    "store", "master", "companion"),
            help="Which role's process this is."),
     Option(name="feature", flags=("-f", "--feature"), metavar="NAME[=MODE]", many=True,
            completes="feature", help="Turn a feature on, in a mode."),
@@ -119,6 +120,7 @@ OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
                 choices=("shell", "json", "argv", "env"),
                 help="How to print it.")  # fmt: skip
 TEXT_OR_JSON = OUTPUT.replace(choices=("text", "json"))
+TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
 COMMANDS = (
@@ -157,6 +159,21 @@ COMMANDS = (
             "vllm-launch check MiniMaxAI/MiniMax-M3.1-Flash",
             "vllm-launch check MiniMaxAI/MiniMax-M3 --hardware b300 --runtime docker",
             "vllm-launch check --list",
+        ),
+    ),
+    Command(
+        name="export", module="export", argument="MODEL", argument_help=_MODEL,
+        help="Write the deployment as the files of an engine that runs it.",
+        options=(
+            Option(name="to", flags=("--to",), metavar="TARGET", choices=TARGETS,
+                   help="The engine."),
+            Option(name="out", flags=("--out",), metavar="DIR",
+                   help="Write the files into this directory; without it they are printed."),
+            *CHOICE, *RUNTIME,
+        ),
+        passes_on=True,
+        examples=(
+            "vllm-launch export MiniMaxAI/MiniMax-M3 --hardware h200 --nodes 2 --to slurm",
         ),
     ),
     Command(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..commandline import Invocation
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.host import HostFacts
+    from ..model.part import Part
     from ..model.source import Arguments
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
@@ -37,7 +38,8 @@ class Plan(Record):
 
     found: Found
     deployment: Deployment
-    processes: tuple[ProcessPlan, ...]
+    processes: tuple[ProcessPlan, ...]  # its servers
+    parts: tuple[Part, ...]  # with what runs beside them, in start order; none for one alone
     facts: HostFacts | None  # None: planned for a profile, not a machine
     passed_by_name: tuple[str, ...]  # variables whose values only the environment has
 
@@ -76,10 +78,12 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found, settings))
     resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
     deployment = expand_home(fill(resolved, endpoints), os.path.expanduser("~"))
+    processes, selected = _selected(deployment, settings)
     return Plan(
         found=found,
         deployment=deployment,
-        processes=_selected(deployment, settings),
+        processes=processes,
+        parts=selected,
         facts=host.facts if host is not None else None,
         passed_by_name=by_name,
     )
@@ -190,21 +194,34 @@ def _is_device(name: str) -> bool:
     return name.startswith(("GPU-", "MIG-")) and name.replace("-", "").isalnum()
 
 
-def _selected(deployment: Deployment, settings: Settings) -> tuple[ProcessPlan, ...]:
-    """The processes of the role and rank asked for. Raises UsageError where there is none."""
+def _selected(
+    deployment: Deployment, settings: Settings
+) -> tuple[tuple[ProcessPlan, ...], tuple[Part, ...]]:
+    """The servers and parts of the role and rank asked for.
+
+    A server with nothing beside it is no part of anything. Raises UsageError where there is none.
+    """
     role, rank = settings["role"], settings["node_rank"]
-    processes = tuple(
-        plan
-        for plan in deployment.processes
-        if (role is None or plan.role == role) and (rank is None or plan.rank == rank)
-    )
-    if not processes:
-        there = ", ".join(f"{plan.role} {plan.rank}" for plan in deployment.processes)
-        asked = " ".join(str(part) for part in (role, rank) if part is not None)
+
+    def asked(each: ProcessPlan | Part) -> bool:
+        return (role is None or each.role == role) and (rank is None or each.rank == rank)
+
+    processes = tuple(plan for plan in deployment.processes if asked(plan))
+    beside = deployment.router or deployment.companions or deployment.store
+    everything: tuple[ProcessPlan | Part, ...] = deployment.processes
+    selected: tuple[Part, ...] = ()
+    if beside or len(deployment.processes) > 1:
+        from ..resolve.parts import parts
+
+        everything = all_parts = parts(deployment)
+        selected = tuple(part for part in all_parts if asked(part))
+    if not processes and not selected:
+        there = ", ".join(dict.fromkeys(f"{each.role} {each.rank}" for each in everything))
+        wanted = " ".join(str(part) for part in (role, rank) if part is not None)
         raise UsageError(
-            f"the deployment has no process {asked}", hint=f"it has: {there}; see --nodes"
+            f"the deployment has no process {wanted}", hint=f"it has: {there}; see --nodes"
         )
-    return processes
+    return processes, selected
 
 
 def _features(settings: Settings) -> tuple[tuple[tuple[str, str | None], ...], tuple[str, ...]]:

@@ -13,10 +13,12 @@ from .plan import hub_cache, make
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
     from ..commandline import Invocation
     from ..model.deployment import ProcessPlan
+    from ..model.part import Part
     from ..settings import Settings
     from .plan import Plan
 
@@ -88,12 +90,8 @@ def command_of(
 
 
 def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoReturn:
-    if len(plan.processes) > 1:
-        names = ", ".join(f"{p.role} {p.rank}" for p in plan.processes)
-        raise UsageError(
-            f"the deployment has {len(plan.processes)} processes ({names}), and this runs one",
-            hint="say which with --role and --node-rank, or print all with --dry-run",
-        )
+    if len(plan.processes) > 1 or not plan.processes:
+        _become_part(plan, settings)
     process = plan.processes[0]
     _refuse_placeholders(process)
     argv, variables = command_of(plan, process, setup)
@@ -104,8 +102,42 @@ def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoR
     program_path(argv[0], path)
     _tell(plan)
     _check(plan, settings)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")}
-    become(argv, {**own, **variables}, path)
+    become(argv, {**_own_environment(), **variables}, path)
+
+
+def _become_part(plan: Plan, settings: Settings) -> NoReturn:
+    """Become a router, a store or what else runs beside the servers."""
+    if len(plan.parts) > 1:
+        names = ", ".join(part.title for part in plan.parts)
+        raise UsageError(
+            f"the deployment has {len(plan.parts)} processes ({names}), and this runs one",
+            hint="say which with --role and --node-rank, or print all with --dry-run",
+        )
+    part = plan.parts[0]
+    if not part.argv:
+        raise UsageError(
+            f"the recipe's command for the {part.title} needs a shell, and none is run",
+            hint="print it with --dry-run, and run it by hand",
+        )
+    if settings["runtime"] in ("docker", "podman"):
+        raise UsageError(
+            f"no image is known for the {part.title}", hint="leave --runtime out: it runs natively"
+        )
+    from ..launch import become, program_path
+    from ..resolve.parts import placeholders_of
+
+    _refuse_unfilled(placeholders_of(part))
+    path = os.environ.get("PATH")
+    program_path(part.argv[0], path)
+    _tell(plan)
+    become(part.argv, {**_own_environment(), **dict(part.env)}, path)
+
+
+def _own_environment() -> dict[str, str]:
+    """This process's variables, without the launcher's own."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith("VLLM_LAUNCH_")
+    }
 
 
 def _check(plan: Plan, settings: Settings) -> None:
@@ -137,7 +169,10 @@ def _refuse_placeholders(process: ProcessPlan) -> None:
         arguments=tuple(a for a in process.arguments if a[2].layer != "operator"),
         variables=tuple(v for v in process.variables if v[2].layer != "operator"),
     )
-    left = placeholders(of_recipe)
+    _refuse_unfilled(placeholders(of_recipe))
+
+
+def _refuse_unfilled(left: Sequence[str]) -> None:
     if left:
         options = " ".join(f"--endpoint {name}=…" for name in left)
         raise UsageError(
@@ -159,29 +194,46 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
 
 def _shell(plan: Plan, setup: ContainerSetup | None) -> str:
     """Every process as shell text; evaluated, it gives exactly the words that would run."""
-    blocks = []
-    for process in plan.processes:
-        argv, variables = command_of(plan, process, setup)
-        starts = () if setup is None else (argv.index(plan.deployment.image or ""),)
-        title = [f"# {process.role} {process.rank}"] if len(plan.processes) > 1 else []
-        blocks.append("\n".join([*title, *exports(variables), command(argv, starts)]) + "\n")
-    return "\n".join(blocks)
+    if plan.parts:
+        from ..render.parts import block
+
+        titled = len(plan.parts) > 1
+        return "\n".join(
+            block(part, *part_command(plan, part, setup), titled=titled) for part in plan.parts
+        )
+    argv, variables = command_of(plan, plan.processes[0], setup)
+    starts = () if setup is None else (argv.index(plan.deployment.image or ""),)
+    return "\n".join([*exports(variables), command(argv, starts)]) + "\n"
+
+
+def part_command(
+    plan: Plan, part: Part, setup: ContainerSetup | None
+) -> tuple[Sequence[str], Mapping[str, str], Sequence[int]]:
+    """What runs one part: its words, its variables, and which words begin a line when shown."""
+    if part.plan is None:
+        return part.argv, dict(part.env), ()
+    argv, variables = command_of(plan, part.plan, setup)
+    return argv, variables, () if setup is None else (argv.index(plan.deployment.image or ""),)
 
 
 def _argv(plan: Plan, setup: ContainerSetup | None) -> str:
-    """One JSON list of words a process."""
+    """One JSON list of words a process, in start order."""
     import json
 
-    words = (command_of(plan, process, setup)[0] for process in plan.processes)
+    if plan.parts:
+        words = [part_command(plan, part, setup)[0] for part in plan.parts]
+    else:
+        words = [command_of(plan, process, setup)[0] for process in plan.processes]
     return "".join(json.dumps(argv) + "\n" for argv in words)
 
 
 def _env(plan: Plan, _: ContainerSetup | None) -> str:
     """NAME=VALUE lines, as env files have them. Raises UsageError for a value of several lines."""
     lines = []
-    for process in plan.processes:
-        lines += [f"# {process.role} {process.rank}\n"] if len(plan.processes) > 1 else []
-        for name, value in process.env.items():
+    each_env = [(part.title, dict(part.env)) for part in plan.parts]
+    for title, env in each_env or [("", plan.processes[0].env)]:
+        lines += [f"# {title}\n"] if len(plan.parts) > 1 else []
+        for name, value in env.items():
             if "\n" in value:
                 raise UsageError(
                     f"{name} has several lines, which no env file can hold",

@@ -91,6 +91,8 @@ class Deployment(Record):
     image_source: Source
     processes: tuple[ProcessPlan, ...]
     router: str | None = None  # a shell command
+    router_port: int | None = None  # its usual one; None: vllm-router's own
+    pools_shared: bool = False  # prefill and decode on one machine, half of its GPUs each
     companions: tuple[Companion, ...] = ()
     store: KvStorePlan | None = None
     notes: tuple[str, ...] = ()

@@ -35,11 +35,6 @@ def summary(deployment: Deployment) -> str:
     titles = [note.title for note in notes_that_apply(deployment)]
     if titles:
         lines.append(f"# see 'vllm-launch recipes show {recipe.id}': {'; '.join(titles)}")
-    if deployment.router:
-        lines.append("# router: " + deployment.router.replace(" \\\n    ", " "))
-    lines += [f"# beside it, {c.label}: see --output json" for c in deployment.companions]
-    if deployment.store:
-        lines.append("# beside it, the KV store's master and configuration: see --output json")
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
 
 _PATTERN = r"\$(?:\{([A-Z][A-Z0-9_]*)\}|([A-Z][A-Z0-9_]*))"
 
@@ -18,11 +18,14 @@ def placeholders(plan: ProcessPlan) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for text in texts:
         if "$" in text:
-            names.update(dict.fromkeys(_names(text)))
+            names.update(dict.fromkeys(names_in(text)))
     return tuple(names)
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
+    """The names of the placeholders in a text."""
+    if "$" not in text:
+        return []
     import re
 
     return [braced or bare for braced, bare in re.findall(_PATTERN, text)]
@@ -38,12 +41,39 @@ def fill_text(text: str, values: Mapping[str, str]) -> str:
 
 
 def fill(deployment: Deployment, values: Mapping[str, str]) -> Deployment:
-    """A deployment with the given placeholders filled, in processes and router."""
+    """A deployment with the given placeholders filled, in processes, router and store."""
     if not values:
         return deployment
     router = fill_text(deployment.router, values) if deployment.router else None
     filled = _each_text(deployment, lambda text: fill_text(text, values))
-    return filled.replace(router=router)
+    return filled.replace(router=router, store=_filled_store(deployment.store, values))
+
+
+def _filled_store(store: KvStorePlan | None, values: Mapping[str, str]) -> KvStorePlan | None:
+    if store is None:
+        return None
+    return store.replace(
+        master=fill_text(store.master, values) if store.master else None,
+        store_command=fill_text(store.store_command, values) if store.store_command else None,
+        mooncake_config=fill_json(store.mooncake_config, values),
+        store_config=fill_json(store.store_config, values),
+    )
+
+
+def fill_json(value: object, values: Mapping[str, str]) -> object:
+    """A JSON value with the known placeholders filled in its texts."""
+    if isinstance(value, str):
+        return fill_text(value, values)
+    if isinstance(value, dict):
+        return {key: fill_json(each, values) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [fill_json(each, values) for each in value]
+    return value
+
+
+def fill_process(plan: ProcessPlan, values: Mapping[str, str]) -> ProcessPlan:
+    """A server's plan with the known placeholders filled."""
+    return _changed(plan, lambda text: fill_text(text, values))
 
 
 def expand_home(deployment: Deployment, home: str) -> Deployment:

@@ -44,6 +44,7 @@ class PoolPlan(Record):
     gpus: int
     first: int
     masked: bool  # False: the only GPU is shared, so there is nothing to choose
+    shared: bool  # with the other pool, on one node
     tp: int | None  # a data-parallel rank's TP size, where the recipe sets one
     source: Source
 
@@ -97,6 +98,7 @@ def pool_plan(
         ranks=tuple(range(nodes)) if pool.rank is None else (pool.rank,),
         gpus=gpus,
         first=share if asked.shared and role == "decode" else 0,
+        shared=asked.shared,
         masked=not asked.shared or hardware.gpu_count > 1,
         tp=tp,
         source=Source(

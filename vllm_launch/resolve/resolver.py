@@ -233,6 +233,7 @@ class _Resolution:
             deploy_type=store.deploy_type if store else self.strategy.deploy_type,
             processes=processes,
             router=instance_router(store, self._instances()) if store else None,
+            router_port=store.router.port if store else None,
             store=store_plan(store, self._instances()) if store else None,
         )
 
@@ -291,6 +292,8 @@ class _Resolution:
                 plans,
                 {role: port for role, port in ports.items() if port},
             ),
+            router_port=router.port,
+            pools_shared=plans[0].shared,
             store=store_plan(self.store, 1) if self.store else None,
         )
 
@@ -376,6 +379,8 @@ class _Resolution:
         deploy_type: str,
         processes: tuple[ProcessPlan, ...],
         router: str | None,
+        router_port: int | None,
+        pools_shared: bool = False,
         store: KvStorePlan | None,
     ) -> Deployment:
         image, source = self._image()
@@ -388,6 +393,8 @@ class _Resolution:
             image_source=source,
             processes=processes,
             router=router,
+            router_port=router_port,
+            pools_shared=pools_shared,
             companions=(companion,) if companion is not None else (),
             store=store,
             notes=self.notes,

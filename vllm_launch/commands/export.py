@@ -1,0 +1,129 @@
+"""export: write a deployment as the files of an engine that runs it."""
+
+from __future__ import annotations
+
+from .. import __version__
+from ..errors import UsageError
+from ..export import Brief
+from ..model.part import Part
+from ..render.shell import quote
+from ..resolve.parts import parts as parts_of
+from ..streams import answer, remark
+from .plan import make
+from .serve import container_setup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from ..commandline import Invocation
+    from ..export import ExportFile
+    from ..settings import Settings
+    from .plan import Plan
+
+_DNS_LABEL = 63  # characters at most, RFC 1123; room is left for suffixes
+_ROOM = 20
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print the files, or write them into a directory."""
+    target = settings["to"]
+    if target is None:
+        raise UsageError("export needs a target", hint="give --to, as in --to slurm")
+    exporter = _exporter(target)
+    plan = make(invocation, settings)
+    brief = _brief(plan, invocation, settings)
+    files = exporter(brief)
+    if settings["out"]:
+        from .written import write_all
+
+        write_all(settings["out"], files)
+        remark("".join(f"# wrote {settings['out']}/{file.name}\n" for file in files))
+    else:
+        answer(_printed(files))
+    from ..render.summary import summary
+
+    remark(summary(plan.deployment))
+    return 0
+
+
+def _exporter(target: str) -> Callable[[Brief], Sequence[ExportFile]]:
+    """The target's own function; only its module is loaded."""
+    raise UsageError(f"no such target: {target}")
+
+
+def _printed(files: Sequence[ExportFile]) -> str:
+    """One file as it is; several with their names between them."""
+    if len(files) == 1:
+        return files[0].text
+    return "\n".join(f"# file: {file.name}\n{file.text}" for file in files)
+
+
+def _brief(plan: Plan, invocation: Invocation, settings: Settings) -> Brief:
+    shown = {option.name for option in invocation.command.options}
+    return Brief(
+        name=_name(plan, settings),
+        deployment=plan.deployment,
+        parts=_parts(plan),
+        header=tuple(_header(plan, invocation)),
+        setup=container_setup(plan, settings),
+        passed_by_name=plan.passed_by_name,
+        options={name: value for name, value, _ in settings if name in shown},
+    )
+
+
+def _parts(plan: Plan) -> tuple[Part, ...]:
+    """The parts asked for, of a server alone its only one."""
+    return plan.parts or parts_of(plan.deployment)
+
+
+def _name(plan: Plan, settings: Settings) -> str:
+    """The name of the whole, as DNS takes it. Raises UsageError for one that it does not."""
+    asked = settings["name"]
+    if asked is not None:
+        if asked != _label(asked):
+            raise UsageError(
+                f"{settings.source('name')}: found {asked!r}; expected lower case letters, digits "
+                "and dashes",
+                hint=f"for example {_label(asked) or 'minimax-m3'}",
+            )
+        return str(asked)
+    return _label(plan.deployment.recipe.id.rpartition("/")[2]) or "vllm"
+
+
+def _label(text: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
+    return "-".join(filter(None, kept.split("-")))[: _DNS_LABEL - _ROOM].strip("-")
+
+
+def _header(plan: Plan, invocation: Invocation) -> Iterator[str]:
+    """The recipe and its revision, the choice, and the command that made the file."""
+    choice = plan.deployment.choice
+    yield f"{plan.deployment.recipe.id}, by vllm-launch {__version__}"
+    yield f"recipe: {_revision(plan)}"
+    nodes = f" × {choice.nodes} nodes" if choice.nodes > 1 else ""
+    features = ", ".join(
+        name if mode is None else f"{name}={mode}" for name, mode in choice.features
+    )
+    yield (
+        f"choice: {choice.hardware.id}{nodes}, {choice.strategy}, variant {choice.variant}, "
+        f"features {features or 'none'}"
+        + (f", preset {choice.preset}" if choice.preset else "")
+        + (f":{choice.point}" if choice.point else "")
+        + (f", KV {choice.kv_offload}" if choice.kv_offload else "")
+    )
+    yield f"command: {' '.join(quote(word) for word in ('vllm-launch', *invocation.line))}"
+
+
+def _revision(plan: Plan) -> str:
+    """The recipe's file and the hash of what is in it."""
+    from hashlib import sha256
+
+    from ..catalog.files import read_bytes
+
+    recipe = plan.found.recipe
+    path: Any = plan.found.library.path_of(recipe.id)
+    if path is None:
+        return recipe.id
+    return f"{recipe.where.file} sha256:{sha256(read_bytes(path, path)).hexdigest()[:16]}"

@@ -1,0 +1,43 @@
+"""Write files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..export import ExportFile
+
+
+def write_all(directory: str, files: Sequence[ExportFile]) -> None:
+    """Write files into a directory, which is made where it is not there.
+
+    Each takes the place of an older one in one step. Raises UsageError where it cannot be written.
+    """
+    try:
+        os.makedirs(directory, exist_ok=True)
+        for file in files:
+            _write(os.path.join(directory, file.name), file)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {error.filename or directory}: {error.strerror}",
+            hint="give another directory with --out",
+        ) from None
+
+
+def _write(path: str, file: ExportFile) -> None:
+    beside = f"{path}.{os.getpid()}.part"
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(file.text.encode("utf-8", "surrogateescape"))
+            os.fchmod(stream.fileno(), file.mode)
+        os.replace(beside, path)
+    except OSError:
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise

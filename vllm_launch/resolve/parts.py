@@ -1,0 +1,248 @@
+"""A whole deployment, process by process, in the order in which they are started."""
+
+from __future__ import annotations
+
+from ..model.part import SERVERS, ConfigFile, Meaning, Part
+from .command_text import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
+    from ..model.taxonomy import HardwareProfile
+
+_DEFAULT_PORT = 8000
+_MASTER_PORT = 50051
+# vllm-router's own, where neither strategy nor store names one.
+_ROUTER_PORT = 30000
+# vLLM's --data-parallel-rpc-port is 29550; the second pool may share the machine.
+_RPC_PORTS = {"PREFILL_DP_RPC_PORT": "29550", "DECODE_DP_RPC_PORT": "29551"}
+
+
+def parts(deployment: Deployment) -> tuple[Part, ...]:
+    """Every process of a deployment: stores and companions, the servers, the router."""
+    servers = _servers(deployment)
+    before = (*_store_parts(deployment.store, servers), *_companions(deployment))
+    names = tuple(part.name for part in before)
+    servers = tuple(part.replace(after=(*names, *part.after)) for part in servers)
+    return (*before, *servers, *_router(deployment, servers))
+
+
+def _servers(deployment: Deployment) -> tuple[Part, ...]:
+    """The servers; of a shared store's instances each one, and not just the first."""
+    instances = deployment.store.instances if deployment.store is not None else 1
+    if deployment.deploy_type == "pd_cluster" or instances == 1:
+        return tuple(_server(plan, deployment) for plan in deployment.processes)
+    return tuple(
+        _of_instance(_server(plan, deployment), number, deployment.choice.nodes)
+        for number in range(1, instances + 1)
+        for plan in deployment.processes
+    )
+
+
+def _server(plan: ProcessPlan, deployment: Deployment) -> Part:
+    head = f"{deployment.processes[0].role}-0"
+    headless = any(flag == "--headless" for flag, _, _ in plan.arguments)
+    first = f"{plan.role}-0" if deployment.deploy_type == "pd_cluster" else head
+    return Part(
+        name=f"{plan.role}-{plan.rank}",
+        role=plan.role,
+        rank=plan.rank,
+        node=_node(plan, deployment),
+        argv=tuple(plan.argv),
+        env=tuple((name, value) for name, value, _ in plan.variables),
+        plan=plan,
+        gpus=local_gpus(plan, deployment.choice.hardware),
+        port=None if headless else plan.number("--port") or _DEFAULT_PORT,
+        files=_client_files(plan, deployment.store),
+        after=(first,) if plan.rank else (),
+    )
+
+
+def _node(plan: ProcessPlan, deployment: Deployment) -> int:
+    """The machine of a server: pools stand one behind the other, unless they share one."""
+    if plan.role != "decode" or deployment.pools_shared:
+        return plan.rank
+    return plan.rank + sum(each.role == "prefill" for each in deployment.processes)
+
+
+def _of_instance(part: Part, number: int, nodes: int) -> Part:
+    """A server of one of several instances, which has its own head and machines."""
+    own = f"$VLLM_INSTANCE_{number}"
+
+    def addressed(text: str) -> str:
+        return own if text == "$VLLM_INSTANCE_1" else text
+
+    role = "instance" if part.rank == 0 else "worker"
+    suffix = f"-{part.rank}" if part.rank else ""
+    first = f"instance-{number}"
+    plan = part.plan
+    if plan is not None and number > 1:
+        arguments = tuple((f, tuple(map(addressed, t)), s) for f, t, s in plan.arguments)
+        variables = tuple((n, addressed(v), s) for n, v, s in plan.variables)
+        plan = plan.replace(arguments=arguments, variables=variables)
+    return part.replace(
+        name=f"{role}-{number}{suffix}",
+        node=(number - 1) * nodes + part.rank,
+        plan=plan,
+        argv=tuple(map(addressed, part.argv)),
+        env=tuple((name, addressed(value)) for name, value in part.env),
+        after=(first,) if part.rank else (),
+    )
+
+
+def local_gpus(plan: ProcessPlan, hardware: HardwareProfile) -> int:
+    """How many of its node's GPUs a server uses; 0 on a machine without GPUs."""
+    if hardware.generation == "cpu":
+        return 0
+    tensor = plan.number("--tensor-parallel-size") or 1
+    pipeline = plan.number("--pipeline-parallel-size") or 1
+    replicas = plan.number("--data-parallel-size-local") or plan.number("--data-parallel-size") or 1
+    nodes = plan.number("--nnodes") or 1
+    return max(1, min(tensor * pipeline * replicas // nodes, hardware.gpu_count))
+
+
+def _client_files(plan: ProcessPlan, store: KvStorePlan | None) -> tuple[ConfigFile, ...]:
+    path = plan.env.get("MOONCAKE_CONFIG_PATH", "")
+    if store is None or store.mooncake_config is None or path != "$MOONCAKE_CONFIG_PATH":
+        return ()
+    return (
+        ConfigFile(
+            placeholder="MOONCAKE_CONFIG_PATH",
+            name="mooncake_config.json",
+            content=store.mooncake_config,
+        ),
+    )
+
+
+def _store_parts(store: KvStorePlan | None, servers: Sequence[Part]) -> tuple[Part, ...]:
+    """The store's master on the first machine, and its service on one of its own."""
+    if store is None:
+        return ()
+    found = []
+    if store.master is not None:
+        found.append(_from_text("master", "master", store.master).replace(port=None))
+    if store.store_command is not None:
+        after = tuple(part.name for part in found)
+        service = _from_text("store", "store", store.store_command)
+        files: tuple[ConfigFile, ...] = ()
+        if store.store_config is not None:
+            files = (
+                ConfigFile(
+                    placeholder="MOONCAKE_STORE_CONFIG_PATH",
+                    name="mooncake_store_config.json",
+                    content=store.store_config,
+                ),
+            )
+        own_node = 1 + max((part.node for part in servers), default=0)
+        found.append(service.replace(files=files, after=after, node=own_node))
+    return tuple(found)
+
+
+def _companions(deployment: Deployment) -> tuple[Part, ...]:
+    """What runs on each server's machine before it starts."""
+    several = len(deployment.companions) > 1
+    return tuple(
+        _from_text(
+            f"companion-{number}" if several else "companion", "companion", each.command
+        ).replace(label=each.label, rank=number if several else 0)
+        for number, each in enumerate(deployment.companions)
+    )
+
+
+def _router(deployment: Deployment, servers: Sequence[Part]) -> tuple[Part, ...]:
+    if deployment.router is None:
+        return ()
+    part = _from_text("router", "router", deployment.router)
+    answering = tuple(server.name for server in servers if server.port is not None)
+    return (part.replace(after=answering, port=router_port(deployment)),)
+
+
+def router_port(deployment: Deployment) -> int:
+    """The port that requests are sent to, where the operator names none."""
+    return deployment.router_port or _ROUTER_PORT
+
+
+def _from_text(name: str, role: str, text: str) -> Part:
+    command = words(text)
+    if command is None:
+        return Part(name=name, role=role, text=text)
+    argv, env = command
+    return Part(name=name, role=role, argv=argv, env=env)
+
+
+def meaning(placeholder: str, deployment: Deployment, all_parts: Sequence[Part]) -> Meaning:
+    """What a placeholder of a deployment stands for."""
+    node = _node_part(placeholder, all_parts)
+    if node is not None:
+        return Meaning(kind="node", part=node)
+    if placeholder in _RPC_PORTS:
+        return Meaning(kind="port", default=_RPC_PORTS[placeholder])
+    if placeholder == "ROUTER_PORT":
+        return Meaning(kind="port", default=str(router_port(deployment)))
+    if placeholder == "ROUTER_HOST":
+        return Meaning(kind="bind", default="0.0.0.0")  # noqa: S104 - a router is for others
+    if placeholder == "IFACE_NAME":
+        return Meaning(kind="interface")
+    if placeholder in ("MOONCAKE_DEVICE_NAME", "MOONCAKE_STORE_DEVICE_NAME"):
+        return Meaning(kind="device", default="")  # empty: Mooncake picks
+    if any(each.placeholder == placeholder for part in all_parts for each in part.files):
+        return Meaning(kind="file")
+    return Meaning(kind="other")
+
+
+def _node_part(placeholder: str, all_parts: Sequence[Part]) -> str | None:
+    """The part whose machine's address a placeholder is."""
+    servers = [part for part in all_parts if part.role in SERVERS]
+    if placeholder == "HEAD_IP":
+        return servers[0].name if servers else None
+    if placeholder == "MOONCAKE_MASTER_IP":
+        return "master"
+    stem, _, number = placeholder.rpartition("_")
+    if not number.isdecimal() or int(number) < 1:
+        return None
+    wanted = {
+        "PREFILL_NODE": f"prefill-{int(number) - 1}",
+        "DECODE_NODE": f"decode-{int(number) - 1}",
+        "VLLM_INSTANCE": f"instance-{number}",
+    }.get(stem)
+    names = [part.name for part in servers]
+    if stem == "VLLM_INSTANCE" and wanted not in names and number == "1":
+        wanted = "instance-0"
+    return wanted if wanted in names else None
+
+
+def placeholders_of(part: Part) -> tuple[str, ...]:
+    """The names of the placeholders in a part's words, variables and files, each once."""
+    from .endpoints import names_in
+
+    texts = [*part.argv, *(value for _, value in part.env), part.text]
+    texts += [text for file in part.files for text in _texts(file.content)]
+    texts += [f"${file.placeholder}" for file in part.files]
+    return tuple(dict.fromkeys(name for text in texts for name in names_in(text)))
+
+
+def fill_part(part: Part, values: Mapping[str, str]) -> Part:
+    """A part with the known placeholders filled, in its words, variables and files."""
+    from .endpoints import fill_json, fill_process, fill_text
+
+    if not values:
+        return part
+    return part.replace(
+        argv=tuple(fill_text(word, values) for word in part.argv),
+        env=tuple((name, fill_text(value, values)) for name, value in part.env),
+        text=fill_text(part.text, values),
+        files=tuple(f.replace(content=fill_json(f.content, values)) for f in part.files),
+        plan=fill_process(part.plan, values) if part.plan is not None else None,
+    )
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in _texts(each)]
+    if isinstance(value, (list, tuple)):
+        return [text for each in value for text in _texts(each)]
+    return []
