@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.walk import records
 from vllm_launch.catalog.library import Library, bundled
 from vllm_launch.errors import NothingFits
 from vllm_launch.model.choice import Request
@@ -42,20 +43,6 @@ with pytest.MonkeyPatch.context() as patch:
 @pytest.fixture(scope="module")
 def library() -> Library:
     return bundled()
-
-
-def records(value: Any) -> Iterator[Record]:
-    """A record and every record in it."""
-    if isinstance(value, Record):
-        yield value
-        for field in type(value)._fields:
-            yield from records(getattr(value, field))
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from records(each)
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from records(each)
 
 
 def everything(library: Library) -> Iterator[Record]:
@@ -124,12 +111,19 @@ def test_every_variant_resolves_on_its_hardware_under_every_strategy(
     for strategy in resolver.chooser.offered(library.taxonomy.hardware_profiles[hardware]):
         nodes = 2 if strategy.startswith("multi_node") else None
         request = Request(variant=variant, hardware=hardware, strategy=strategy, nodes=nodes)
-        check(resolver.resolve(resolver.choose(request)), recipe_id, strategy)
+        try:
+            deployment = resolver.resolve(resolver.choose(request))
+        except NothingFits:
+            # Only a machine that stands alone may refuse what takes several.
+            assert not library.taxonomy.hardware_profiles[hardware].scalable
+            assert not strategy.startswith("single_node")
+            continue
+        check(deployment, strategy)
         resolved += 1
-    assert resolved >= 3
+    assert resolved
 
 
-def check(deployment: Deployment, recipe_id: str, strategy: str) -> None:
+def check(deployment: Deployment, strategy: str) -> None:
     several = strategy.startswith("multi_node") or strategy == "pd_cluster"
     assert len(deployment.processes) >= 2 if several else len(deployment.processes) == 1
     assert (deployment.router is not None) == (strategy == "pd_cluster")
@@ -137,7 +131,8 @@ def check(deployment: Deployment, recipe_id: str, strategy: str) -> None:
     for process in deployment.processes:
         assert process.argv[:3] == ["vllm", "serve", process.model]
         assert all(isinstance(word, str) and word for word in process.argv)
-        assert process.value("--block-size") == "128", recipe_id
+        for flag, tokens, source in deployment.recipe.model.mandatory_args:
+            assert process.value(flag) == " ".join(tokens[1:]), source
 
 
 @pytest.mark.parametrize("recipe_id", RECIPES)

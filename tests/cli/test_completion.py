@@ -9,13 +9,15 @@ import pytest
 
 from tests.cli.launcher import COMMAND, FLASH, LAUNCH, M3, Operator
 
+FILES = Path(__file__).parents[2].glob("recipes/models/*/*.yaml")
+RECIPES = [f"{path.parent.name}/{path.stem}" for path in sorted(FILES)]
 POINTS = [f"mi355x_agentx:{point}" for point in ("tp2_c1", "tp2_c2")]
 OFFERS = [
     pytest.param("se", ["serve"], id="command"),
     pytest.param("recipes sh", ["show"], id="command of a group"),
-    pytest.param("serve Mini", [FLASH, M3], id="recipe"),
+    pytest.param("serve MiniMaxAI/MiniMax-M3", [FLASH, M3], id="recipe"),
     pytest.param("explain MiniMaxAI/MiniMax-M3.1", [FLASH], id="recipe of explain"),
-    pytest.param("recipes show ", [FLASH, M3], id="recipe from nothing"),
+    pytest.param("recipes show ", RECIPES, id="recipe from nothing"),
     pytest.param("serve minimaxai/minimax-m3", [FLASH, M3], id="recipe in small letters"),
     pytest.param(f"serve {FLASH} --variant ", ["default", "fp8"], id="variant"),
     pytest.param(f"serve {M3} --variant mx", ["mxfp8", "mxfp4"], id="variant begun"),

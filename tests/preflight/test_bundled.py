@@ -16,12 +16,16 @@ from tests.preflight.build import (
     healthy,
     host,
     options,
+    process,
 )
+from tests.walk import records
+from vllm_launch.catalog.library import bundled
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.errors import LaunchError
 from vllm_launch.model.choice import Request
 from vllm_launch.model.deployment import Deployment, ProcessPlan
 from vllm_launch.model.host import HostFacts
+from vllm_launch.model.recipe import Recipe
 from vllm_launch.model.source import Source, paired
 from vllm_launch.model.system import HugePool, Vllm, Wanted
 from vllm_launch.preflight import Review, Situation, review, script, wanted
@@ -31,10 +35,16 @@ from vllm_launch.resolve.resolver import Resolver
 M31, M3 = "MiniMaxAI/MiniMax-M3.1-Flash", "MiniMaxAI/MiniMax-M3"
 HARDWARE = ("h100", "h200", "b200", "gb200", "b300", "gb300", "mi300x", "mi355x")
 NIGHTLY = "0.33.1.dev20+g1a2b3c4"
+RELEASE = " is unknown to vLLM 0.33.0"
 PAGES = (
     HugePool(size=GIB, total=0, free=0),
     HugePool(size=2 << 20, total=0, free=0),
 )
+
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("XDG_CACHE_HOME", "/dev/null")  # collecting tests leaves nothing behind
+    RECIPES = tuple(bundled().recipe_ids())
 
 
 @functools.cache
@@ -138,6 +148,74 @@ def test_a_healthy_host_is_clean(name: str, runtime: str) -> None:
         found = reviewed(made, role, runtime=runtime, **fields).findings
         assert [f"{one.code}: {one.what}" for one in found if one.severity == "fail"] == []
         assert {one.code for one in found if one.severity == "warn"} <= {"CONTAINER_PORTS"}
+
+
+def layouts(model: str) -> Iterator[tuple[str, Deployment]]:
+    """Every variant on the GPUs listed for it, under every strategy, where the weights fit."""
+    recipe, taxonomy = resolver(model).recipe, resolver(model).taxonomy
+    for variant in recipe.variants.values():
+        for hardware in variant.supported_hardware or recipe.meta.hardware:
+            if taxonomy.hardware_profiles[hardware].brand not in ("NVIDIA", "AMD"):
+                continue
+            for strategy in resolver(model).chooser.offered(taxonomy.hardware_profiles[hardware]):
+                asked = {"variant": variant.id, "hardware": hardware, "strategy": strategy}
+                try:
+                    made = deployment(model, **asked)
+                except LaunchError:
+                    continue
+                if all(_fits(made, process) for process in made.processes):
+                    yield "-".join(asked.values()), made
+
+
+@pytest.mark.parametrize("model", RECIPES)
+def test_a_healthy_host_is_clean_under_every_layout(model: str) -> None:
+    found, variants = [], set()
+    for name, made in layouts(model):
+        variants.add(made.choice.variant)
+        for role in range(len(made.processes)):
+            failed = (one for one in reviewed(made, role).findings if one.severity == "fail")
+            found += [(name, one.code, one.what) for one in failed]
+    assert found == []
+    recipe, profiles = resolver(model).recipe, resolver(model).taxonomy.hardware_profiles
+    if any(profiles[name].brand in ("NVIDIA", "AMD") for name in recipe.meta.hardware):
+        assert variants == set(recipe.variants)
+
+
+@pytest.mark.parametrize("model", RECIPES)
+def test_a_recipe_says_what_the_release_lacks(model: str) -> None:
+    """Options, keys, variables, backends and parsers: the release has them, or a note says so."""
+    recipe = resolver(model).recipe
+    lacking = {
+        one.what
+        for each in settings(recipe)
+        for one in review(each).findings
+        if one.what.endswith(RELEASE)
+    }
+    notes = " ".join(note.body for note in recipe.notes)
+    assert [what for what in lacking if not any(word in notes for word in _names(what))] == []
+
+
+def settings(recipe: Recipe) -> list[Situation]:
+    """Each argument and variable of a recipe alone, for the release."""
+    bare = Situation(deployment=deployment(recipe.id), process=process(), options=options())
+    machine = healthy(bare).replace(vllm=Vllm(version="0.33.0"))
+    found = []
+    for record in records(recipe):
+        for field in ("args", "base_args", "extra_args", "vllm_args"):
+            for _, tokens, _ in getattr(record, field, None) or ():
+                found.append(process(tokens))
+        for field in ("env", "base_env", "extra_env"):
+            for name, value, _ in getattr(record, field, None) or ():
+                found.append(process(env={name: value}))
+    return [bare.replace(process=one, system=machine) for one in found]
+
+
+def _names(what: str) -> Iterator[str]:
+    """The words of a finding that can be no others than the name in question."""
+    for word in what.removesuffix(RELEASE).split():
+        if "_" in word or word.startswith("--"):
+            yield word
+            return
 
 
 @pytest.mark.parametrize("model", [M31, M3])

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..model.deployment import ProcessPlan
-    from ..model.source import Source
+    from ..model.source import Arguments, Source
 
 # Short forms. All releases agree on them.
 ALIASES = {
@@ -55,8 +55,20 @@ class Given(Record):
         return " ".join(self.values)
 
 
-def arguments(process: ProcessPlan) -> list[Given]:
+# The arguments read last, and what they were read as: a hundred questions are asked of one plan.
+_READ: list[tuple[Arguments, tuple[Given, ...]]] = [((), ())]
+
+
+def arguments(process: ProcessPlan) -> tuple[Given, ...]:
     """The process's arguments. A negative number belongs to the flag before it."""
+    known, given = _READ[0]
+    if known is not process.arguments:
+        given = tuple(_given(process))
+        _READ[0] = (process.arguments, given)
+    return given
+
+
+def _given(process: ProcessPlan) -> list[Given]:
     found: list[Given] = []
     for flag, tokens, source in process.arguments:
         if found and _is_number(flag):

@@ -27,8 +27,12 @@ def shortfall(deployment: Deployment) -> str | None:
 def gpus_of(deployment: Deployment, hardware: HardwareProfile) -> int:
     """The GPUs that hold one copy of the weights."""
     if deployment.deploy_type == "pd_cluster":
-        visible = (plan.env.get("CUDA_VISIBLE_DEVICES", "0") for plan in deployment.processes)
-        return min(len(devices.split(",")) for devices in visible)
+        # A pool may span nodes: its ranks count, not the devices of one process.
+        return min(
+            (plan.number("--tensor-parallel-size") or 1)
+            * (plan.number("--data-parallel-size") or 1)
+            for plan in deployment.processes
+        )
     split = deployment.processes[0].number("--tensor-parallel-size") or hardware.gpu_count
     if deployment.choice.strategy.endswith(("_dep", "_tp_pp")):
         return hardware.gpu_count * deployment.choice.nodes
