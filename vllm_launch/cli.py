@@ -196,10 +196,13 @@ def _candidates(subject: str, context: Any) -> Iterator[str]:
     from .settings import settle
 
     before = context.find_root().params
-    given = {name: before[name] for name in ("config", "recipes_dir") if before.get(name)}
+    given = {
+        name: before[name] for name in ("config", "recipes_dir", "sources") if before.get(name)
+    }
     # Typer leaves the words where they are when the last one is an option without its value.
     model = context.params.get("argument") or next(iter(context.args), "")
-    return candidates(subject, model, settle((), given, os.environ).listed("recipes_dir"))
+    settings = settle((), given, os.environ)
+    return candidates(subject, model, settings.listed("recipes_dir"), settings.listed("sources"))
 
 
 def _completer(subject: str, choices: tuple[str, ...] = ()) -> Callable[..., list[str]]:

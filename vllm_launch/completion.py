@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 _BREAKS = (":", "=")
 
 
-def candidates(subject: str, model: str, directories: Sequence[str]) -> Iterator[str]:
+def candidates(
+    subject: str, model: str, directories: Sequence[str], sources: Sequence[str]
+) -> Iterator[str]:
     """The values that there are, of a model or of all that the recipes directories have.
 
     Raises LaunchError where these cannot be read.
     """
-    shelf = Shelf(directories)
+    shelf = Shelf(directories, sources)
     if subject == "recipe":
         yield from (recipe_id for recipe_id, _ in shelf.ids())
     elif subject == "hardware":

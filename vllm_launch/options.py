@@ -17,7 +17,7 @@ class Option(Record):
     flags: tuple[str, ...]
     help: str
     metavar: str = ""
-    kind: str = "text"  # "text", "count" (1 or more), "rank" (0 or more), "flag"
+    kind: str = "text"  # "text", "count" (1 or more), "rank" (0 or more), "flag", "source"
     many: bool = False  # may be given several times
     choices: tuple[str, ...] = ()
     completes: str = ""  # what a shell completes its value with
@@ -43,9 +43,12 @@ class Command(Record):
 
 GLOBAL = (
     Option(
-        name="recipes_dir", flags=("--recipes-dir",), metavar="DIR", many=True,
-        help="A recipes directory beside the bundled one; the first named is the nearest.",
+        name="recipes_dir", flags=("--recipes-dir",), metavar="DIR|FILE|URL", many=True,
+        help="Recipes beside the bundled ones: a directory, a published JSON file, or the "
+             "address of a synced source; the first named is the nearest.",
     ),
+    Option(name="sources", flags=("--sources",), metavar="URL", kind="source", many=True,
+           help="Synced sources that are looked through before the bundled recipes."),
     Option(name="config", flags=("--config",), metavar="FILE",
            help="Settings file; by default ~/.config/vllm-launch/config.yaml."),
     Option(name="debug", flags=("--debug",), kind="flag",
@@ -235,6 +238,10 @@ def checked(option: Option, text: str) -> Any:
         if not (text.isascii() and text.isdecimal() and least <= int(text[:9]) and len(text) < 9):
             raise ValueError(f"a whole number of {least} or more")
         return int(text)
+    if option.kind == "source":
+        from .catalog.sources import parse
+
+        parse(text)
     if option.choices and text not in option.choices:
         raise ValueError(", ".join(option.choices))
     if "\0" in text:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-_PATHS = ("DIR", "FILE", "FILE|-")
+    from .catalog.kinds import Reading
+    from .catalog.tree import Node
+
+_PATHS = ("DIR", "DIR|FILE|URL", "FILE", "FILE|-")
 
 
 class Setting(Record):
@@ -147,7 +150,8 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
             reading.problem(place, key, f"unknown option {key!r}", closest(key, known))
             continue
         children = node[3] if node[0] == "list" and option.many else (node,)
-        texts = [word(child, key, reading) for child in children]
+        read = _source_text if option.kind == "source" else word
+        texts = [read(child, key, reading) for child in children]
         if ABSENT not in texts:
             source = f"{shown}:{line}"
             raw = texts if option.many else texts[0]
@@ -155,6 +159,27 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
     if reading.problems:
         raise broken(shown, reading.problems)
     return settings
+
+
+def _source_text(node: Node, path: str, reading: Reading) -> Any:
+    """A source as the command line has it, of text or of a mapping with name, url and pin."""
+    from .catalog.kinds import ABSENT, word
+
+    if node[0] != "map":
+        return word(node, path, reading)
+    parts = {}
+    for key, line, column, child in node[3]:
+        below = f"{path}.{key}"
+        if key in ("name", "url", "pin"):
+            parts[key] = word(child, below, reading)
+        else:
+            reading.unknown_key(("text", line, column, key, ""), below, ("name", "url", "pin"))
+    if "url" not in parts:
+        reading.problem(node, path, "the key 'url' is missing")
+    if "url" not in parts or ABSENT in parts.values():
+        return ABSENT
+    name = f"{parts['name']}=" if "name" in parts else ""
+    return name + parts["url"] + (f"#{parts['pin']}" if "pin" in parts else "")
 
 
 def _says_something(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from vllm_launch import __version__
 PROCESS = {"role", "rank", "argv", "env", "docker_argv", "provenance"}
 DEPLOYMENT = {
     "deploy_type", "hardware", "variant", "strategy", "nodes", "image", "processes", "router",
-    "companions", "recipe", "reasons", "settings",
+    "companions", "recipe", "origin", "reasons", "settings",
 }  # fmt: skip
 STORE = {"instances", "master", "mooncake_config", "store_config", "store_command"}
 GPU = {
@@ -26,7 +26,7 @@ LISTED = {
 SHOWN = LISTED | {
     "description", "min_vllm_version", "strategies", "features", "notes", "client", "benchmark",
     "kv_offload",
-    "file",
+    "file", "origin",
 }  # fmt: skip
 
 TWO_NODES = ("--hardware", "h200", "--strategy", "multi_node_tp", "--nodes", "2")

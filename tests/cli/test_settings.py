@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.launcher import B300, FLASH, M3, Operator
+from vllm_launch.errors import LaunchError
 from vllm_launch.options import COMMANDS, GLOBAL, Command, Option
 from vllm_launch.settings import settle
 
@@ -33,6 +34,8 @@ def samples(option: Option) -> list[str]:
         return ["1", "0", "true"]
     if option.kind in ("count", "rank"):
         return ["1", "2", "3"]
+    if option.kind == "source":
+        return ["https://one.example/a", "https://one.example/b#v2", "near=https://c.example/c"]
     return list(option.choices * 3)[:3] or ["/one", "/two", "/three"]
 
 
@@ -105,16 +108,59 @@ def test_an_option_that_may_be_given_several_times(
     command: Command, option: Option, tmp_path: Path
 ) -> None:
     file = tmp_path / "settings.yaml"
-    file.write_text(f"{option.name}:\n- a\n- b\n")
-    assert settle(command.options, {"config": str(file)}, {}).listed(option.name) == ("a", "b")
-    environ = {option.variable: "a,,b,"}
-    assert settle(command.options, {}, environ).listed(option.name) == ("a", "b")
+    a, b, _ = samples(option)
+    file.write_text(f"{option.name}:\n- {a}\n- {b}\n")
+    assert settle(command.options, {"config": str(file)}, {}).listed(option.name) == (a, b)
+    environ = {option.variable: f"{a},,{b},"}
+    assert settle(command.options, {}, environ).listed(option.name) == (a, b)
+
+
+SOURCES = {
+    "text": ("- https://h.example/r#v1", ("https://h.example/r#v1",)),
+    "a mapping": ("- {url: https://h.example/r}", ("https://h.example/r",)),
+    "all of it": (
+        "- {name: near, url: https://h.example/r, pin: v1}",
+        ("near=https://h.example/r#v1",),
+    ),
+    "one alone": ("  {url: https://h.example/r}", ("https://h.example/r",)),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SOURCES.values(), ids=SOURCES)
+def test_a_source_is_text_or_a_mapping(
+    text: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text(f"sources:\n{text}\n")
+    assert settle((), {"config": str(file)}, {}).listed("sources") == expected
+
+
+WRONG_SOURCES = {
+    "http": ("- http://h.example/r", "1: found 'http://h.example/r'; expected [NAME=]https://"),
+    "git": ("- git://h.example/r", "1: found 'git://h.example/r'; expected [NAME=]https://"),
+    "file": ("- file:///etc", "1: found 'file:///etc'; expected [NAME=]https://"),
+    "no address": ("- {name: x}", "2:3: sources: the key 'url' is missing"),
+    "another key": ("- {url: https://h.example/r, rev: x}", "2:30: sources.rev: unknown key 'rev'"),
+    "a bad name": ("- {name: a/b, url: https://h.example}", "1: found 'a/b=https://h.example'"),
+    "a bad pin": ("- {url: https://h.example, pin: --x}", "1: found 'https://h.example#--x'"),
+    "a password": ("- https://me:secret@h.example/r", "1: found 'https://me:secret@h.example/r'"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), WRONG_SOURCES.values(), ids=WRONG_SOURCES)
+def test_a_source_that_is_none_is_told_with_its_place(text: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text(f"sources:\n{text}\n")
+    with pytest.raises(LaunchError) as caught:
+        settle((), {"config": str(file)}, {})
+    problems = getattr(caught.value, "problems", None) or [caught.value.message]
+    assert str(problems[0]).startswith(f"{file}:{told}")
 
 
 PATHS = [
     pytest.param(c, o, id=f"{c.name} {o.name}")
     for c, o in TABLE
-    if o.metavar in ("DIR", "FILE", "FILE|-")
+    if o.metavar in ("DIR|FILE|URL", "FILE", "FILE|-")
 ]
 
 

@@ -28,14 +28,14 @@ def read_tree(path: str, shown: str) -> Node:
 
     Raises RecipeError with every syntax fault in it.
     """
-    tree, problems = read_past(path, shown)
+    tree, problems, _ = read_past(path, shown)
     if problems:
         raise broken(shown, problems)
     return tree
 
 
-def read_past(path: str, shown: str) -> tuple[Node, list[Problem]]:
-    """The tree, and the faults that a reader can see past, such as duplicate keys.
+def read_past(path: str, shown: str) -> tuple[Node, list[Problem], bytes]:
+    """The tree, the faults that a reader can see past, such as duplicate keys, and the bytes.
 
     Raises RecipeError for a file that cannot be read as YAML or JSON at all.
     """
@@ -43,11 +43,11 @@ def read_past(path: str, shown: str) -> tuple[Node, list[Problem]]:
     cached = _cache_path(path)
     tree = _from_cache(cached, data)
     if tree is not None:
-        return tree, []
+        return tree, [], data
     tree, problems = parse(data, shown, is_json=path.endswith(".json"))
     if not problems:
         _to_cache(cached, data, tree)
-    return tree, problems
+    return tree, problems, data
 
 
 def read_bytes(path: str, shown: str) -> bytes:
@@ -69,7 +69,7 @@ def _no_waiting(path: str, flags: int) -> int:
 
 
 def parse(data: bytes, shown: str, *, is_json: bool) -> tuple[Node, list[Problem]]:
-    """``read_past`` of bytes, without the cache."""
+    """The tree of bytes and the faults that can be seen past, without the cache."""
     if is_json:
         from .jsontext import parse as parse_text
     else:
@@ -83,10 +83,13 @@ def parse(data: bytes, shown: str, *, is_json: bool) -> tuple[Node, list[Problem
 
 
 def broken(shown: str, problems: list[Problem]) -> RecipeError:
-    """The error for a file with faults, in the order in which they stand in it."""
-    ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
+    """The error for a file with faults, in the order in which they stand in it and its overlays."""
+    ordered = sorted(problems, key=lambda p: (p.file != shown, p.file, p.line, p.column))
     errors = sum(not problem.warning for problem in ordered)
     noun = "error" if errors == 1 else "errors"
+    others = dict.fromkeys(p.file for p in ordered if p.file != shown and not p.warning)
+    if others:
+        shown = f"{shown} with {' and '.join(others)}"
     return RecipeError(f"{shown} cannot be used: {errors} {noun}", problems=ordered)
 
 

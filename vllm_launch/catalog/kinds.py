@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..model.problem import Problem
 from ..model.source import Source, paired
+from .tree import Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Reading:
     ) -> Any:
         self.problems.append(
             Problem(
-                file=self.file,
-                line=node[1],
+                file=self.file_of(node),
+                line=int(node[1]),
                 column=node[2],
                 path=path,
                 message=message,
@@ -70,7 +71,8 @@ class Reading:
 
     def unknown_key(self, place: Node, path: str, known: Iterable[str]) -> None:
         message = f"unknown key {place[3]!r}"
-        self.problem(place, path, message, self.closest(place[3], known), warning=not self.own)
+        strict = self.own or isinstance(place[1], Line)  # an overlay is written for this project
+        self.problem(place, path, message, self.closest(place[3], known), warning=not strict)
 
     def closest(self, word: str, words: Iterable[str]) -> str:
         """What may have been meant, or nothing."""
@@ -83,7 +85,12 @@ class Reading:
         return f"known: {', '.join(words) or 'none'}"
 
     def source(self, node: Node, path: str) -> Source:
-        return Source(layer=path, file=self.file, line=node[1])
+        return Source(layer=path, file=self.file_of(node), line=int(node[1]))
+
+    def file_of(self, node: Node) -> str:
+        """The file that a node stands in: the one being read, or an overlay of it."""
+        line = node[1]
+        return line.file if isinstance(line, Line) else self.file
 
 
 def describe(node: Node) -> str:
@@ -332,7 +339,8 @@ def variables(node: Node, path: str, reading: Reading) -> Any:
         elif child[0] != "null":
             value = word(child, below, reading)
             if value is not ABSENT:
-                found.append((key, value, Source(layer=path, file=reading.file, line=line)))
+                place = ("text", line, column, key, "")
+                found.append((key, value, reading.source(place, path)))
     return tuple(found)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from .. import __version__
 from ..errors import RecipeError, UsageError
 from .files import broken, config_directory, read_past
 from .kinds import Reading, closest
+from .overlays import merge, of_file, paths_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,15 +28,21 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 class Library:
     """One recipes directory. ``own`` is this project's: its files must have no unknown keys."""
 
-    def __init__(self, directory: str, *, own: bool, fallback: Library | None = None) -> None:
+    def __init__(
+        self, directory: str, *, own: bool, fallback: Library | None = None, source: str = ""
+    ) -> None:
         self.directory = directory
         self.own = own
+        self.source = source or ("bundled" if own else directory)  # how it is called
+        self.synced = ""  # the revision, where it was synced
+        self.overlays: tuple[str, ...] = ()  # directories of overlays, the nearest last
         self.fallback = fallback  # lends the taxonomy and strategies that this one lacks
         self.warnings: list[Problem] = []
         self._taxonomy: Taxonomy | None = None
         self._strategies: dict[str, Strategy] = {}
         self._stores: dict[str, KvStore] = {}
         self._recipes: dict[str, Recipe] = {}
+        self._bytes: dict[str, bytes] = {}  # of the recipes and overlays that were read
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -100,7 +108,7 @@ class Library:
     def path_of(self, recipe_id: str) -> str | None:
         """The file of a recipe, or None; an id that leaves the directory has none."""
         parts = recipe_id.split("/")
-        if len(parts) != 2 or not all(_is_plain_name(part) for part in parts):
+        if len(parts) != 2 or not all(is_plain_name(part) for part in parts):
             return None
         for suffix in _SUFFIXES:
             path = os.path.join(self.directory, "models", *parts) + suffix
@@ -127,13 +135,39 @@ class Library:
         root, reading = self._open(path, recipe_id or "")
         if path.endswith(".json"):
             root = as_recipe(root)
+        for overlay in self.overlays_of(recipe_id or ""):
+            root = self._overlaid(root, overlay, reading)
         recipe: Recipe = RECIPE(root, "", reading)
         check(root, self.taxonomy, self.kv_stores(), reading)
         self._settle(reading)
         return recipe if recipe_id else recipe.replace(id=recipe.model.model_id)
 
+    def overlays_of(self, recipe_id: str) -> list[str]:
+        """The overlays of a recipe, the nearest last; a file that goes by no id has none."""
+        return paths_for(recipe_id, self.overlays) if recipe_id else []
+
+    def _overlaid(self, root: Node, path: str, reading: Reading) -> Node:
+        """A recipe's tree with an overlay laid over it."""
+        above, problems, self._bytes[path] = read_past(path, path)
+        reading.problems += problems
+        return merge(root, of_file(above, path), reading) if root[0] == "map" else root
+
+    def revision(self) -> str:
+        """The launcher's version, the synced revision or a checkout's commit; "" if not known."""
+        if self.own or self.synced:
+            return __version__ if self.own else self.synced
+        from .checkout import commit_of
+
+        return commit_of(self.directory)
+
+    def digest(self, path: str) -> str:
+        """Of the bytes that a recipe or an overlay was read from: "sha256:…"."""
+        from hashlib import sha256
+
+        return f"sha256:{sha256(self._bytes[path]).hexdigest()}"
+
     def _named(self, folder: str, name: str, reader: Reader) -> Any:
-        if not _is_plain_name(name):
+        if not is_plain_name(name):
             raise UsageError(f"{name!r} is no name of a file in {folder}/")
         path = os.path.join(self.directory, folder, f"{name}.yaml")
         if not os.path.exists(path):
@@ -156,7 +190,7 @@ class Library:
     def _open(self, path: str, name: str) -> tuple[Node, Reading]:
         """A file's tree, and the reading that goes on with what was found in its text."""
         shown = self._shown(path)
-        root, problems = read_past(path, shown)
+        root, problems, self._bytes[path] = read_past(path, shown)
         reading = Reading(shown, self.own)
         reading.key = name
         reading.problems += problems
@@ -186,24 +220,36 @@ def bundled() -> Library:
     )
 
 
-def foreign(directory: str) -> Library:
-    """A directory of someone else's. Raises UsageError where it is none."""
-    if not os.path.isdir(os.path.join(directory, "models")):
-        raise UsageError(
-            f"{directory} is no recipes directory: it has no models/ folder",
-            hint="name the folder that holds taxonomy.yaml, strategies/ and models/",
-        )
-    return Library(directory, own=False, fallback=bundled())
+def foreign(place: str) -> Library:
+    """A directory, published JSON file or synced address of someone else's.
+
+    Raises UsageError where it is none.
+    """
+    if "://" in place:
+        from .sources import synced
+
+        return synced(place)
+    for directory in (place, os.path.join(place, "recipes")):  # that of a checkout of this project
+        if os.path.isdir(os.path.join(directory, "models")):
+            return Library(directory, own=False, fallback=bundled(), source=place)
+    if place.endswith(".json") and os.path.isfile(place):
+        from .published import Published
+
+        return Published(place, own=False, fallback=bundled())
+    raise UsageError(
+        f"{place} is no recipes directory: it has no models/ folder",
+        hint="name the folder that holds taxonomy.yaml, strategies/ and models/",
+    )
 
 
-def _is_plain_name(name: str) -> bool:
+def is_plain_name(name: str) -> bool:
     """Whether a name stays in its directory, can be shown, and cannot be taken for an option."""
     return bool(name) and name[0] not in ".-" and "/" not in name and name.isprintable()
 
 
 def _names(directory: str) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(directory) if _is_plain_name(name))
+        return sorted(name for name in os.listdir(directory) if is_plain_name(name))
     except OSError:
         return []
 

@@ -1,12 +1,71 @@
-"""The published JSON of one recipe, brought into the YAML format's shape."""
+"""The published JSON: one recipe, brought into the YAML format's shape, or an index of several."""
 
 from __future__ import annotations
 
+import os
+
+from ..errors import UsageError
+from .files import read_tree
+from .library import Library, is_plain_name
 from .tree import child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from .tree import Node
+
+
+class Published(Library):
+    """A published JSON file: a recipe, or an index with the recipes' files beside it."""
+
+    def __init__(self, path: str, **settings: Any) -> None:
+        """Raises RecipeError for what is no JSON, UsageError for what is neither."""
+        super().__init__(path, **settings)
+        self._paths = _paths(path)
+
+    def path_of(self, recipe_id: str) -> str | None:
+        return self._paths.get(recipe_id)
+
+    def recipe_ids(self) -> Iterator[str]:
+        yield from sorted(self._paths)
+
+
+def _paths(path: str) -> dict[str, str]:
+    """The files of the recipes that a published file holds or lists, by their ids."""
+    root = read_tree(path, path)
+    if root[0] == "map":
+        recipe_id = _text(root, "hf_id") or _text(child(root, "model"), "model_id")
+        found = {recipe_id: path} if is_recipe_id(recipe_id) else {}
+    else:
+        folder = os.path.dirname(path)
+        found = {each: os.path.join(folder, f"{each}.json") for each in listed_ids(root)}
+        found = {each: file for each, file in found.items() if os.path.isfile(file)}
+    if not found:
+        raise UsageError(
+            f"{path} is neither a published recipe nor an index with recipes beside it",
+            hint="a recipe has hf_id; an index is a list of hf_id, and has ORG/REPO.json beside it",
+        )
+    return found
+
+
+def listed_ids(root: Node) -> list[str]:
+    """The recipes that a published index lists, without those that are variants of others."""
+    entries = root[3] if root[0] == "list" else ()
+    ids = (_text(entry, "hf_id") for entry in entries if child(entry, "derived_from") is None)
+    return [each for each in dict.fromkeys(ids) if is_recipe_id(each)]
+
+
+def is_recipe_id(text: str) -> bool:
+    """Whether a text is a recipe's id, "org/repo", and leads to nowhere else."""
+    parts = text.split("/")
+    return len(parts) == 2 and len(text) <= 200 and all(map(is_plain_name, parts))
+
+
+def _text(node: Node | None, key: str) -> str:
+    found = child(node, key) if node is not None else None
+    return found[3] if found is not None and found[0] == "text" else ""
 
 
 def as_recipe(root: Node) -> Node:

@@ -6,13 +6,14 @@ import os
 
 from ..errors import LaunchError, UsageError
 from ..model.record import Record
-from .files import read_bytes
+from .files import config_directory, read_bytes
 from .library import Library, bundled, foreign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..model.origin import Origin
     from ..model.recipe import Recipe
 
 
@@ -21,16 +22,44 @@ class Found(Record):
 
     recipe: Recipe
     library: Library
+    path: str  # of the recipe's file
+    shadowed: tuple[str, ...] = ()  # farther sources that have the recipe too
+    overlays: tuple[str, ...] = ()  # the files that were laid over it, the nearest last
     variant: str | None = None  # where the name was that variant's checkpoint
     model_path: str | None = None  # where the name was a local checkpoint
 
+    @property
+    def origin(self) -> Origin:
+        """Which source, revision and bytes the recipe is from; it takes reading and hashing."""
+        from ..model.origin import Origin
+
+        return Origin(
+            source=self.library.source,
+            digest=self.library.digest(self.path),
+            revision=self.library.revision(),
+            overlays=tuple((path, self.library.digest(path)) for path in self.overlays),
+            shadowed=self.shadowed,
+        )
+
 
 class Shelf:
-    """The recipes directories that a run looks in, the nearest first."""
+    """The sources of recipes that a run looks in, the nearest first."""
 
-    def __init__(self, directories: Sequence[str] = ()) -> None:
+    def __init__(self, directories: Sequence[str] = (), sources: Sequence[str] = ()) -> None:
+        """Directories, JSON files and addresses; then sources as the settings have them.
+
+        Raises UsageError for one that is none, or that was not synced.
+        """
         self.bundled = bundled()
-        self.libraries = (*(foreign(directory) for directory in directories), self.bundled)
+        libraries = {each.directory: each for each in map(foreign, directories)}
+        if sources:
+            from .sources import synced
+
+            for text in sources:
+                library = synced(text)
+                libraries.setdefault(library.directory, library)
+        self.libraries = (*libraries.values(), self.bundled)
+        _lay_overlays(self.libraries)
 
     def find(self, model: str) -> Found:
         """The recipe of a model: by id, checkpoint id, recipe file or checkpoint directory.
@@ -40,7 +69,7 @@ class Shelf:
         """
         for library in self.libraries:
             if library.path_of(model) is not None:
-                return Found(recipe=library.recipe(model), library=library)
+                return self._found(model, library)
         if model.endswith((".yaml", ".yml", ".json")) and os.path.isfile(model):
             return self._from_file(model)
         if os.path.isdir(model):
@@ -59,11 +88,22 @@ class Shelf:
                     seen.add(recipe_id)
                     yield recipe_id, library
 
+    def _found(self, recipe_id: str, library: Library) -> Found:
+        """A recipe of a directory, with what farther ones have of that name."""
+        farther = self.libraries[self.libraries.index(library) + 1 :]
+        return Found(
+            recipe=library.recipe(recipe_id),
+            library=library,
+            path=library.path_of(recipe_id) or "",
+            shadowed=tuple(each.source for each in farther if each.path_of(recipe_id)),
+            overlays=tuple(library.overlays_of(recipe_id)),
+        )
+
     def _by_name(self, model: str) -> Found | None:
         wanted = model.lower()
         for recipe_id, library in self.ids():
             if recipe_id.lower() == wanted:
-                return Found(recipe=library.recipe(recipe_id), library=library)
+                return self._found(recipe_id, library)
         return None
 
     def _by_checkpoint_id(self, model: str) -> Found | None:
@@ -82,10 +122,10 @@ class Shelf:
             except LaunchError:
                 continue
             if is_it(recipe.model.model_id.lower()):
-                return Found(recipe=recipe, library=library)
+                return self._found(recipe_id, library)
             for variant in recipe.variants.values():
                 if variant.model_id is not None and is_it(variant.model_id.lower()):
-                    return Found(recipe=recipe, library=library, variant=variant.id)
+                    return self._found(recipe_id, library).replace(variant=variant.id)
         return None
 
     def _from_file(self, path: str) -> Found:
@@ -96,7 +136,7 @@ class Shelf:
             (each for each in self.libraries if os.path.realpath(each.directory) == root),
             Library(root, own=False, fallback=self.bundled),
         )
-        return Found(recipe=library.read_recipe(path), library=library)
+        return Found(recipe=library.read_recipe(path), library=library, path=path)
 
     def _from_checkpoint(self, path: str) -> Found:
         """The recipe of a local checkpoint, by the name of its directory."""
@@ -108,8 +148,7 @@ class Shelf:
         wanted = _repository(path).lower()
         for recipe_id, library in self.ids():
             if wanted in _names(recipe_id.lower()):
-                recipe = library.recipe(recipe_id)
-                return Found(recipe=recipe, library=library, model_path=path)
+                return self._found(recipe_id, library).replace(model_path=path)
         found = self._serving(wanted, lambda served: wanted in _names(served))
         if found is None:
             raise UsageError(
@@ -130,6 +169,22 @@ class Shelf:
         if names:
             return f"did you mean {' or '.join(names)}?"
         return "see vllm-launch recipes list, or give --recipes-dir"
+
+
+def user_overlays() -> str:
+    """The directory of the user's own overlays."""
+    return os.path.join(config_directory(), "recipes")
+
+
+def _lay_overlays(libraries: Sequence[Library]) -> None:
+    """Tell each source which overlays go over its recipes: its own, nearer ones', the user's."""
+    directories: tuple[str, ...] = ()
+    if os.path.isabs(config_directory()):
+        directories = (user_overlays(),)
+    for library in libraries:
+        if not library.own:
+            directories = (os.path.join(library.directory, "overlays"), *directories)
+        library.overlays = directories
 
 
 def _absolute(path: str) -> str:

@@ -23,6 +23,18 @@ TOO_MANY = f"over {MAX_NODES} values, counting each use of an alias"
 TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 
+class Line(int):
+    """A line of an overlay: it knows its file, in a tree that is otherwise of another."""
+
+    file: str
+
+    def __new__(cls, number: int, file: str) -> Line:
+        """The line ``number`` of ``file``."""
+        line = super().__new__(cls, number)
+        line.file = file
+        return line
+
+
 def plain(node: Node) -> Any:
     """The node's data without places: dict, list and scalars."""
     kind, _, _, value, raw = node

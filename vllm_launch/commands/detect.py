@@ -21,7 +21,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
     facts = read_host()
     if settings["with_hostname"]:
         facts = facts.replace(hostname=os.uname().nodename)
-    profiles = Shelf(settings.listed("recipes_dir")).libraries[0].taxonomy.hardware_profiles
+    profiles = (
+        Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
+        .libraries[0]
+        .taxonomy.hardware_profiles
+    )
     seen = visible(facts.gpus, os.environ)
     match = match_profile(seen.gpus, profiles)
     if settings["save"]:

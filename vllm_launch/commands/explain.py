@@ -17,11 +17,13 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["output"] == "json":
         from ..render.envelope import deployment_envelope
 
-        answer(deployment_envelope(plan.deployment, plan.processes, None, settings))
+        answer(
+            deployment_envelope(plan.deployment, plan.processes, None, settings, plan.found.origin)
+        )
     else:
         from ..render.explanation import explanation
         from ..render.summary import settings_text
 
-        answer(explanation(plan.deployment, plan.processes, settings.source))
+        answer(explanation(plan.deployment, plan.processes, settings.source, plan.found.origin))
         answer(settings_text(settings))
     return 0

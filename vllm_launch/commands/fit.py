@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the table of variants and strategies."""
-    found = Shelf(settings.listed("recipes_dir")).find(invocation.argument or "")
+    found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
+        invocation.argument or ""
+    )
     library = found.library
     resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
     request, _ = for_hardware(Request(), settings, library.taxonomy, found)

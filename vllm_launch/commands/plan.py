@@ -46,7 +46,9 @@ class Plan(Record):
 
 def make(invocation: Invocation, settings: Settings) -> Plan:
     """The plan that a command line asks for. Raises LaunchError for one that cannot be."""
-    found = Shelf(settings.listed("recipes_dir")).find(invocation.argument or "")
+    found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
+        invocation.argument or ""
+    )
     library = found.library
     resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
     env, by_name = variables_from(settings.listed("env"), settings.source("env"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """List the recipes, or show one."""
-    shelf = Shelf(settings.listed("recipes_dir"))
+    shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
     as_json = settings["output"] == "json"
     if invocation.command.name == "recipes show":
         _show(shelf.find(invocation.argument or ""), as_json)
@@ -49,9 +49,9 @@ def _show(found: Found, as_json: bool) -> None:
     if as_json:
         from ..render.envelope import envelope
 
-        answer(envelope("recipe", show_record(recipe, offload)))
+        answer(envelope("recipe", show_record(recipe, offload, found.origin)))
     else:
-        answer(show_text(recipe, offload))
+        answer(show_text(recipe, offload, found.origin))
 
 
 def _offload(found: Found) -> dict[str, str]:

@@ -27,8 +27,18 @@ def remarks(deployment: Deployment, found: Found, settings: Settings) -> Iterato
             "only the HTTP port is published: other nodes reach neither the rendezvous nor the "
             "side channel of a container without the host's network"
         )
-    if not found.library.own:
+    yield from _layers(found)
+    if not found.library.own or found.overlays:
         yield from _reaches(deployment)
+
+
+def _layers(found: Found) -> Iterator[str]:
+    """Which sources besides the recipe's own have a say, or would have had."""
+    if found.shadowed:
+        hidden = " and ".join(found.shadowed)
+        yield f"the recipe is from {found.library.source}, and hides that of {hidden}"
+    for path in found.overlays:
+        yield f"the overlay {path} changes the recipe"
 
 
 def _reaches(deployment: Deployment) -> Iterator[str]:

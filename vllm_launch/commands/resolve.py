@@ -48,7 +48,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if source is None:
         raise UsageError("resolve needs --batch FILE, or --batch - for the standard input")
     gc.enable()
-    resolvers = Resolvers(Shelf(settings.listed("recipes_dir")))
+    resolvers = Resolvers(Shelf(settings.listed("recipes_dir"), settings.listed("sources")))
     if source == "-":
         if sys.stdin is None:
             raise UsageError("--batch -: the standard input is closed")

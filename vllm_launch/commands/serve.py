@@ -185,7 +185,9 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
     if form == "json":
         from ..render.envelope import deployment_envelope
 
-        answer(deployment_envelope(plan.deployment, plan.processes, setup, settings))
+        answer(
+            deployment_envelope(plan.deployment, plan.processes, setup, settings, plan.found.origin)
+        )
     else:
         writers = {"shell": _shell, "argv": _argv, "env": _env}
         answer(writers[form](plan, setup))

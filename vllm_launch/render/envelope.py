@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from .. import __version__
+from .origin import origin_record
 from .records import deployment_record
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..model.deployment import Deployment, ProcessPlan
+    from ..model.origin import Origin
     from ..model.source import Source
     from ..resolve.container import ContainerSetup
 
@@ -30,11 +32,13 @@ def deployment_envelope(
     processes: Sequence[ProcessPlan],
     setup: ContainerSetup | None,
     settings: Iterable[tuple[str, Any, str]],
+    origin: Origin,
 ) -> str:
-    """A deployment with its choice, reasons and provenance, and what set each option."""
+    """A deployment with its source, choice, reasons and provenance, and what set each option."""
     shown = deployment.replace(processes=tuple(processes))
     body = deployment_record(shown, setup) if setup is not None else deployment_record(shown)
     body["recipe"] = deployment.recipe.id
+    body["origin"] = origin_record(origin)
     if deployment.store is not None:
         body["store_command"] = deployment.store.store_command
     body["reasons"] = reasons_record(deployment)

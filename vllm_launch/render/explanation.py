@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from .origin import origin_lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..model.choice import Reason
     from ..model.deployment import Deployment, ProcessPlan
+    from ..model.origin import Origin
     from ..model.source import Source
 
 _WIDTH = 78
@@ -15,10 +18,15 @@ _SUBJECTS = ("hardware", "variant", "strategy")
 
 
 def explanation(
-    deployment: Deployment, processes: Sequence[ProcessPlan], set_by: Callable[[str], str]
+    deployment: Deployment,
+    processes: Sequence[ProcessPlan],
+    set_by: Callable[[str], str],
+    origin: Origin,
 ) -> str:
-    """The choices, then each process's variables and arguments with their places."""
-    lines = [deployment.recipe.id, ""]
+    """The source, the choices, then each process's variables and arguments with their places."""
+    lines = [deployment.recipe.id, "", "Recipe"]
+    lines += [f"  {name:9} {value}" for name, value in origin_lines(origin)]
+    lines += [""]
     lines += _choices(deployment, set_by)
     for plan in processes:
         lines += ["", f"{plan.role} {plan.rank}: vllm serve {plan.model}"]

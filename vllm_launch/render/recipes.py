@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from .origin import origin_lines, origin_record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from ..model.origin import Origin
     from ..model.recipe import Feature, Recipe
 
 _WIDTH = 78
@@ -40,10 +43,11 @@ def list_record(recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
     ]
 
 
-def show_text(recipe: Recipe, offload: Mapping[str, str]) -> str:
+def show_text(recipe: Recipe, offload: Mapping[str, str], origin: Origin) -> str:
     """What an operator chooses among, then the notes and the guide."""
     lines = [recipe.id, *_paragraph(recipe.meta.description), ""]
     lines += _facts(recipe)
+    lines += [f"{f'{name}:' if name else '':13} {value}" for name, value in origin_lines(origin)]
     lines += _section("Variants", _variants(recipe))
     lines += _section("Strategies", list(recipe.compatible_strategies))
     lines += _section("Features", [_feature(recipe, f) for f in recipe.features.values()])
@@ -128,7 +132,7 @@ def _settings(settings: Any) -> list[str]:
     ]
 
 
-def show_record(recipe: Recipe, offload: Mapping[str, str]) -> dict[str, Any]:
+def show_record(recipe: Recipe, offload: Mapping[str, str], origin: Origin) -> dict[str, Any]:
     """A recipe for programs: what there is to choose."""
     [record] = list_record([recipe])
     record["description"] = recipe.meta.description
@@ -165,4 +169,5 @@ def show_record(recipe: Recipe, offload: Mapping[str, str]) -> dict[str, Any]:
     record["client"] = recipe.client
     record["benchmark"] = recipe.benchmark
     record["file"] = recipe.where.file
+    record["origin"] = origin_record(origin)
     return record

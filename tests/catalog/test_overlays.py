@@ -1,0 +1,255 @@
+"""What an overlay makes of the recipe below it, and where each value then is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.catalog.conftest import Write
+from vllm_launch.catalog.shelf import Found, Shelf
+from vllm_launch.errors import RecipeError
+from vllm_launch.model.source import Source
+
+RECIPE = """\
+model:
+  model_id: org/repo
+  base_args: ["--block-size", 64, "--seed", 1]
+  base_env: {A: "1", B: "2"}
+variants:
+  default: {vram_minimum_gb: 10}
+  fp8: {vram_minimum_gb: 5}
+features:
+  reasoning: {args: ["--reasoning-parser", x]}
+opt_in_features: [reasoning]
+presets:
+  tuned:
+    hardware: h200
+    strategy: single_node_tp
+    json_args: {--speculative-config: {a: 1, b: 2}}
+"""
+
+Over = Callable[..., Found]
+
+
+@pytest.fixture
+def over(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Over:
+    """Find org/repo with an overlay of the user's over it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def find(text: str | bytes, recipe: str = RECIPE) -> Found:
+        directory = write({"models/org/repo.yaml": recipe})
+        path = tmp_path / "config/vllm-launch/recipes/org/repo.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return Shelf([str(directory)]).find("org/repo")
+
+    return find
+
+
+def words(arguments: tuple[tuple[str, tuple[str, ...], Source], ...]) -> list[str]:
+    return [word for _, tokens, _ in arguments for word in tokens]
+
+
+def place(source: Source) -> str:
+    return f"{Path(source.file).parts[-4]}:{source.line}"  # "recipes" or "vllm-launch"
+
+
+ARGUMENTS = {
+    "a list replaces": ("base_args: [--a]", ["--a"]),
+    "a list is appended to": (
+        "base_args+: [--seed, 2]",
+        ["--block-size", "64", "--seed", "1", "--seed", "2"],
+    ),
+    "null takes away": ("base_args: null", []),
+    "nothing is appended": ("base_args+: []", ["--block-size", "64", "--seed", "1"]),
+    "replaced, then appended to": ("base_args: [--a], base_args+: [--b]", ["--a", "--b"]),
+    "taken away, then appended to": ("base_args: null, base_args+: [--b]", ["--b"]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_a_list(over: Over, text: str, expected: list[str]) -> None:
+    assert words(over(f"model: {{{text}}}").recipe.model.base_args) == expected
+
+
+def test_a_mapping_merges_and_a_scalar_replaces(over: Over) -> None:
+    recipe = over(
+        "model: {base_env: {B: '3', C: '4'}}\nvariants: {fp8: {vram_minimum_gb: 6}}\n"
+    ).recipe
+    assert [v[:2] for v in recipe.model.base_env] == [("A", "1"), ("B", "3"), ("C", "4")]
+    assert recipe.variants["default"].vram_minimum_gb == 10
+    assert recipe.variants["fp8"].vram_minimum_gb == 6
+
+
+def test_what_was_not_there_is_added(over: Over) -> None:
+    recipe = over(
+        "variants: {own: {model_id: org/own, extra_args+: [--x]}}\nnotes: [{title: T, body: B}]\n"
+    ).recipe
+    assert list(recipe.variants) == ["default", "fp8", "own"]
+    assert words(recipe.variants["own"].extra_args) == ["--x"]
+    assert recipe.notes[0].title == "T"
+
+
+def test_null_takes_a_whole_block_away(over: Over) -> None:
+    recipe = over(
+        "features: {reasoning: null}\nopt_in_features: null\nvariants: {fp8: null}"
+    ).recipe
+    assert recipe.features == {}
+    assert recipe.opt_in_features == ()
+    assert list(recipe.variants) == ["default"]
+
+
+def test_data_merges_like_everything_else(over: Over) -> None:
+    recipe = over(
+        "presets: {tuned: {json_args: {--speculative-config: {a: null, b: 3, c: null}}}}"
+    ).recipe
+    [(flag, value, _)] = recipe.presets["tuned"].json_args
+    assert (flag, value) == ("--speculative-config", {"b": 3, "c": None})
+
+
+def test_each_value_is_from_the_file_that_says_it(over: Over) -> None:
+    recipe = over(
+        "# ours\nmodel:\n  base_args+:\n  - --seed\n  - 2\n  base_env:\n    B: '3'\n"
+    ).recipe
+    assert [place(a[2]) for a in recipe.model.base_args] == [
+        "recipes:3", "recipes:3", "vllm-launch:4"
+    ]  # fmt: skip
+    assert [place(v[2]) for v in recipe.model.base_env] == ["recipes:4", "vllm-launch:7"]
+    assert place(recipe.where) == "recipes:1"
+    assert all(type(a[2].line) is int for a in recipe.model.base_args)
+
+
+def test_the_nearest_overlay_wins_and_a_farther_one_has_no_say(
+    over: Over, tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    for name in ("near", "middle", "far"):
+        for path, text in {
+            "overlays/org/repo.yaml": f"model: {{base_args+: [--{name}], base_env: {{N: {name}}}}}",
+            "models/x/y.yaml": RECIPE,
+        }.items():
+            (tmp_path / name / path).parent.mkdir(parents=True)
+            (tmp_path / name / path).write_text(text)
+    (tmp_path / "middle/models/org").mkdir()
+    (tmp_path / "middle/models/org/repo.yaml").write_text(RECIPE)
+    found = Shelf([str(tmp_path / name) for name in ("near", "middle", "far")]).find("org/repo")
+    assert words(found.recipe.model.base_args)[4:] == ["--middle", "--near"]
+    assert found.recipe.model.base_env[-1][:2] == ("N", "near")
+    assert found.overlays == tuple(
+        str(tmp_path / name / "overlays/org/repo.yaml") for name in ("middle", "near")
+    )
+
+
+def test_an_overlay_changes_a_bundled_recipe_and_no_other(over: Over, tmp_path: Path) -> None:
+    path = tmp_path / "config/vllm-launch/recipes/MiniMaxAI/MiniMax-M3.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("model: {base_args+: [--seed, 7]}")
+    for name in ("MiniMaxAI/MiniMax-M3", "minimaxai/minimax-m3"):
+        found = Shelf().find(name)
+        assert words(found.recipe.model.base_args)[-2:] == ["--seed", "7"]
+        assert found.overlays == (str(path),)
+    assert Shelf().find("MiniMaxAI/MiniMax-M3.1-Flash").overlays == ()
+
+
+def test_an_overlay_goes_over_the_published_json(over: Over, write: Write, tmp_path: Path) -> None:
+    directory = write(
+        {
+            "models/org/other.json": '{"hf_id": "org/other", "model": {"model_id": "org/other"}, '
+            '"variants": {"default": {}}, "recommended_command": {"strategy": "single_node_tp"}}'
+        }
+    )
+    path = tmp_path / "config/vllm-launch/recipes/org/other.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("compatible_strategies+: [single_node_dep]")
+    recipe = Shelf([str(directory)]).find("org/other").recipe
+    assert recipe.compatible_strategies == ("single_node_tp", "single_node_dep")
+
+
+def test_a_file_that_is_named_is_used_as_it_is(over: Over, tmp_path: Path) -> None:
+    over("model: {base_args: [--a]}")
+    found = Shelf().find(str(tmp_path / "recipes/models/org/repo.yaml"))
+    assert words(found.recipe.model.base_args)[0] == "--block-size"
+    assert found.overlays == ()
+
+
+WRONG = {
+    "no mapping": ("[a]", "overlay:1:1: an overlay must be a mapping with a recipe's keys"),
+    "empty": ("", "overlay:1:1: the file is empty"),
+    "no YAML": ("model: [", "overlay:2:1: not valid YAML: while parsing a flow node did not find"),
+    "a key twice": ("guide: a\nguide: b", "overlay:2:1: duplicate key 'guide'"),
+    "a wrong value": (
+        "model:\n  context_length: many",
+        "overlay:2:19: model.context_length: found the text 'many'",
+    ),
+    "a wrong item": (
+        "model:\n  base_args+:\n  - 0.30",
+        "overlay:3:5: model.base_args[4]: found a number (0.30)",
+    ),
+    "an unknown key": (
+        "modle: {}",
+        "overlay:1:1: modle: unknown key 'modle' (did you mean 'model'?)",
+    ),
+    "an unknown name": (
+        "opt_in_features+: [thinking]",
+        "overlay:1:20: opt_in_features[1]: unknown feature 'thinking'",
+    ),
+    "appended to what is no list": (
+        "model:\n  model_id+: [a]",
+        "overlay:2:14: model.model_id: 'model_id+' appends to a list, and what stands below is",
+    ),
+    "appending no list": (
+        "model:\n  base_args+: --a",
+        "overlay:2:15: model.base_args: 'base_args+' appends to a list, and this is none",
+    ),
+    "what is needed taken away": (
+        "model: {model_id: null}",
+        "recipe:2:3: model: the key 'model_id' is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_told_with_the_file_that_says_it(
+    over: Over, tmp_path: Path, text: str, told: str
+) -> None:
+    with pytest.raises(RecipeError) as caught:
+        over(text)
+    files = {
+        str(tmp_path / "config/vllm-launch/recipes/org/repo.yaml"): "overlay",
+        str(tmp_path / "recipes/models/org/repo.yaml"): "recipe",
+    }
+    [problem] = [each for each in caught.value.problems if not each.warning]
+    assert str(problem).replace(problem.file, files[problem.file]).startswith(told)
+
+
+def test_an_error_names_both_files(over: Over, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError) as caught:
+        over("model: {context_length: many}")
+    overlay = tmp_path / "config/vllm-launch/recipes/org/repo.yaml"
+    recipe = tmp_path / "recipes/models/org/repo.yaml"
+    assert str(caught.value) == f"{recipe} with {overlay} cannot be used: 1 error"
+
+
+@pytest.mark.parametrize("kind", ["a directory", "a dangling link"])
+def test_an_overlay_that_cannot_be_read_is_not_passed_over(
+    over: Over, tmp_path: Path, kind: str
+) -> None:
+    over("{}")
+    path = tmp_path / "config/vllm-launch/recipes/org/repo.yaml"
+    path.unlink()
+    path.mkdir() if kind == "a directory" else path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(RecipeError, match="repo"):
+        Shelf([str(tmp_path / "recipes")]).find("org/repo")
+
+
+@pytest.mark.parametrize("text", ["{}", "{model: {}}", "{guide: null}"])
+def test_an_overlay_that_says_nothing_changes_nothing(over: Over, text: str) -> None:
+    from tests.catalog.texts import without_places
+
+    with_it = over(text)
+    bare = Shelf().find(with_it.path)
+    assert without_places(with_it.recipe.replace(id="")) == without_places(
+        bare.recipe.replace(id="")
+    )
