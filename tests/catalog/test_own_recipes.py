@@ -24,13 +24,12 @@ STRATEGIES = (
 
 
 def combinations(library: Library) -> Iterator[tuple[str, str, str]]:
-    """Every recipe and variant with each hardware that it is for."""
-    profiles = library.taxonomy.hardware_profiles
+    """Every recipe and variant with each hardware that it may run on."""
     for recipe in map(library.recipe, library.recipe_ids()):
         for variant in recipe.variants.values():
-            for hardware in variant.supported_hardware or recipe.meta.hardware:
-                if why_not(recipe, variant, profiles[hardware]) is None:
-                    yield recipe.id, variant.id, hardware
+            for profile in library.taxonomy.hardware_profiles.values():
+                if why_not(recipe, variant, profile) is None:
+                    yield recipe.id, variant.id, profile.id
 
 
 with pytest.MonkeyPatch.context() as patch:

@@ -28,6 +28,7 @@ from vllm_launch.model.host import HostFacts
 from vllm_launch.model.recipe import Recipe
 from vllm_launch.model.source import Source, paired
 from vllm_launch.model.system import HugePool, Vllm, Wanted
+from vllm_launch.model.taxonomy import HardwareProfile
 from vllm_launch.preflight import Review, Situation, review, script, wanted
 from vllm_launch.resolve.endpoints import fill, placeholders
 from vllm_launch.resolve.resolver import Resolver
@@ -151,20 +152,26 @@ def test_a_healthy_host_is_clean(name: str, runtime: str) -> None:
 
 
 def layouts(model: str) -> Iterator[tuple[str, Deployment]]:
-    """Every variant on the GPUs listed for it, under every strategy, where the weights fit."""
-    recipe, taxonomy = resolver(model).recipe, resolver(model).taxonomy
-    for variant in recipe.variants.values():
-        for hardware in variant.supported_hardware or recipe.meta.hardware:
-            if taxonomy.hardware_profiles[hardware].brand not in ("NVIDIA", "AMD"):
+    """Every variant on the GPUs that may run it, under every strategy, where the weights fit."""
+    chooser = resolver(model).chooser
+    for variant, hardware in runs_on(model):
+        for strategy in chooser.offered(hardware):
+            asked = {"variant": variant, "hardware": hardware.id, "strategy": strategy}
+            try:
+                made = deployment(model, **asked)
+            except LaunchError:
                 continue
-            for strategy in resolver(model).chooser.offered(taxonomy.hardware_profiles[hardware]):
-                asked = {"variant": variant.id, "hardware": hardware, "strategy": strategy}
-                try:
-                    made = deployment(model, **asked)
-                except LaunchError:
-                    continue
-                if all(_fits(made, process) for process in made.processes):
-                    yield "-".join(asked.values()), made
+            if all(_fits(made, process) for process in made.processes):
+                yield "-".join(asked.values()), made
+
+
+def runs_on(model: str) -> Iterator[tuple[str, HardwareProfile]]:
+    """Every variant with every GPU by NVIDIA and AMD that may run it."""
+    chooser = resolver(model).chooser
+    for variant in resolver(model).recipe.variants.values():
+        for profile in chooser.profiles.values():
+            if profile.brand in ("NVIDIA", "AMD") and chooser.why_not(variant, profile) is None:
+                yield variant.id, profile
 
 
 @pytest.mark.parametrize("model", RECIPES)
@@ -176,9 +183,7 @@ def test_a_healthy_host_is_clean_under_every_layout(model: str) -> None:
             failed = (one for one in reviewed(made, role).findings if one.severity == "fail")
             found += [(name, one.code, one.what) for one in failed]
     assert found == []
-    recipe, profiles = resolver(model).recipe, resolver(model).taxonomy.hardware_profiles
-    if any(profiles[name].brand in ("NVIDIA", "AMD") for name in recipe.meta.hardware):
-        assert variants == set(recipe.variants)
+    assert variants == {variant for variant, _ in runs_on(model)}
 
 
 @pytest.mark.parametrize("model", RECIPES)
