@@ -73,7 +73,7 @@ CHOICE = (
            help="Which of the nodes this is; the first is 0."),
     Option(name="role", flags=("--role",), metavar="ROLE",
            choices=("server", "head", "worker", "prefill", "decode", "instance", "router",
-                    "store", "master", "companion"),
+                    "store", "master", "companion", "etcd", "nats", "frontend"),
            help="Which role's process this is."),
     Option(name="feature", flags=("-f", "--feature"), metavar="NAME[=MODE]", many=True,
            completes="feature", help="Turn a feature on, in a mode."),
@@ -85,6 +85,9 @@ CHOICE = (
            help="The prefill pool of pd_cluster; MODE is tp, tep or dep."),
     Option(name="decode", flags=("--decode",), metavar="NODES[:MODE]",
            help="The decode pool of pd_cluster."),
+    Option(name="frontend", flags=("--frontend",), metavar="WHAT", choices=("vllm", "dynamo"),
+           help="What answers requests: vLLM's API server, or Dynamo's frontend before its "
+                "workers, which a preset that ran behind it has."),
     Option(name="kv_offload", flags=("--kv-offload",), metavar="NAME", completes="kv_offload",
            help="Move KV cache to host memory, or to a shared store."),
     Option(name="instances", flags=("--instances",), metavar="N", kind="count",

@@ -44,9 +44,11 @@ def test_the_remarks_say_what_was_chosen_and_what_to_know(operator: Operator) ->
     )
 
 
-def test_what_runs_beside_the_server_is_remarked(operator: Operator) -> None:
+def test_what_runs_beside_the_server_is_printed_before_it(operator: Operator) -> None:
     ran = operator.run("serve", M3, "--hardware", "h200", "--kv-offload", "lmcache", "--dry-run")
-    assert "# beside it, LMCache Server: see --output json\n" in ran.err
+    titles = [line for line in ran.out.splitlines() if line.startswith("# ")]
+    assert titles == ["# companion LMCache Server", "# server 0"]
+    assert "\nlmcache \\\n" in ran.out or "\nlmcache server \\\n" in ran.out
 
 
 def test_a_preset_speaks_for_itself(operator: Operator) -> None:

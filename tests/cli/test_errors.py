@@ -254,7 +254,8 @@ def test_an_option_that_does_not_exist(
         case(
             "role",
             (*DRY, "--role", "boss"),
-            "--role: found 'boss'; expected server, head, worker, prefill, decode, instance",
+            "--role: found 'boss'; expected server, head, worker, prefill, decode, instance, "
+            "router, store, master, companion, etcd, nats, frontend",
         ),
         case(
             "runtime",
@@ -280,7 +281,8 @@ def test_an_option_that_does_not_exist(
         case(
             "empty choice",
             (*DRY, "--role="),
-            "--role: found ''; expected server, head, worker, prefill, decode, instance",
+            "--role: found ''; expected server, head, worker, prefill, decode, instance, "
+            "router, store, master, companion, etcd, nats, frontend",
         ),
         case(
             "GPUs",
@@ -501,7 +503,7 @@ POOLS = ("serve", FLASH, "--hardware", "gb200", "--strategy", "pd_cluster")
         case(
             "pools",
             POOLS,
-            "the deployment has 2 processes (prefill 0, decode 0), and this runs one",
+            "the deployment has 3 processes (prefill 0, decode 0, router), and this runs one",
             "say which with --role and --node-rank, or print all with --dry-run",
         ),
         case(
@@ -641,5 +643,5 @@ def test_an_endpoint_of_the_router_alone_is_no_mistake(operator: Operator) -> No
         "--dry-run",
     )  # fmt: skip
     assert "fills nothing" not in ran.err
-    assert "--decode http://10.0.0.2:8200" in ran.err
-    assert "--port 9000" in ran.err
+    assert "--decode http://10.0.0.2:8200" in ran.out
+    assert "--port 9000" in ran.out

@@ -124,8 +124,7 @@ def test_a_port_is_only_that_of_the_role_named(operator: Operator) -> None:
     words = ("serve", FLASH, "--hardware", "b300", "--strategy", "pd_cluster", "--dry-run")
     ran = operator.run(*words, "--role", "decode", "--port", "9000")
     assert "--port 9000" in ran.out
-    assert "--prefill http://$PREFILL_NODE_1:8100" in ran.err
-    assert "--decode http://$DECODE_NODE_1:9000" in ran.err
+    assert "--port 8100" in operator.run(*words, "--role", "prefill").out
 
 
 @pytest.mark.parametrize("size", ["many", "$TP", "9" * 5000], ids=["word", "placeholder", "huge"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model.recipe import (
     Dependency,
+    DynamoSettings,
     Evidence,
     Feature,
     HardwareOverride,
@@ -215,6 +216,12 @@ _preset = table(
     source=table(Evidence, label=text, href=text, key=text, revision=text),
     points=named(_point),
     runbook=text,
+    dynamo=table(
+        DynamoSettings,
+        worker_args=arguments,
+        frontend_args=arguments,
+        frontend_env=variables,
+    ),
     required=("hardware", "strategy"),
     ignored=("json",),
 )

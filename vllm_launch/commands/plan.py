@@ -74,7 +74,8 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         set_by=tuple((name, settings.source(name)) for name in ("tp", "image")),
     )
     request, host = for_hardware(request, settings, library.taxonomy, found)
-    resolved = _without(_resolved(resolver, request, host), by_name)
+    resolved = _fronted(_resolved(resolver, request, host), settings)
+    resolved = _without(resolved, by_name)
     _refuse_one_port_for_all(resolved, settings)
     endpoints = _endpoints(settings)
     idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found, settings))
@@ -101,6 +102,19 @@ def _variant(found: Found, settings: Settings) -> str | None:
             hint=f"leave one out, or name the recipe: {found.recipe.id}",
         )
     return asked or found.variant
+
+
+def _fronted(deployment: Deployment, settings: Settings) -> Deployment:
+    """The deployment behind Dynamo's frontend where that is asked for, or its preset ran so."""
+    choice = deployment.choice
+    if settings["frontend"] is None and choice.preset is None:
+        return deployment
+    from ..resolve.dynamo import behind_dynamo, ran_behind_dynamo
+
+    preset = deployment.recipe.presets.get(choice.preset or "")
+    if (settings["frontend"] or ("dynamo" if ran_behind_dynamo(preset) else "vllm")) == "vllm":
+        return deployment
+    return behind_dynamo(deployment, preset)
 
 
 def _without(deployment: Deployment, names: tuple[str, ...]) -> Deployment:
@@ -209,7 +223,7 @@ def _selected(
         return (role is None or each.role == role) and (rank is None or each.rank == rank)
 
     processes = tuple(plan for plan in deployment.processes if asked(plan))
-    beside = deployment.router or deployment.companions or deployment.store
+    beside = deployment.router or deployment.companions or deployment.store or deployment.dynamo
     everything: tuple[ProcessPlan | Part, ...] = deployment.processes
     selected: tuple[Part, ...] = ()
     if beside or len(deployment.processes) > 1:

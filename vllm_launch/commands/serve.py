@@ -53,6 +53,13 @@ def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
             f"{plan.deployment.image!r} is no image reference",
             hint="write NAME:TAG or NAME@sha256:…",
         )
+    dynamo = plan.deployment.dynamo
+    if dynamo is not None and plan.deployment.image_source.layer != "operator":
+        raise UsageError(
+            f"{plan.deployment.image} has no Dynamo in it",
+            hint=f"install {' '.join(dynamo.requirements) or 'ai-dynamo'} on top of it, and name "
+            "what comes out with --image; or serve with vLLM alone: --frontend vllm",
+        )
     cache, inside = hub_cache()
     for path in (cache, plan.found.model_path or ""):
         if ":" in path:

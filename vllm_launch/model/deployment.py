@@ -23,16 +23,18 @@ class ProcessPlan(Record):
 
     role: str  # "server", "head", "worker", "prefill", "decode" or "instance"
     rank: int
-    model: str  # what follows "vllm serve"
+    model: str  # its name or path
     arguments: Arguments
     layers: Arguments
     variables: Variables
     variable_layers: Variables
+    program: tuple[str, ...] = ("vllm", "serve")  # what the model's name follows
+    own_options: tuple[str, ...] = ()  # flags that the program reads before vLLM's parser
 
     @property
     def argv(self) -> list[str]:
         """The native command."""
-        argv = ["vllm", "serve", self.model]
+        argv = [*self.program, self.model]
         for _, tokens, _ in self.arguments:
             argv += tokens
         return argv
@@ -81,6 +83,15 @@ class KvStorePlan(Record):
     store_command: str | None = None
 
 
+class DynamoPlan(Record):
+    """What stands before servers that are Dynamo's workers."""
+
+    frontend: Arguments
+    variables: Variables
+    requirements: tuple[str, ...] = ()  # Python packages that the image has to have
+    port: int = 8000  # where the frontend answers
+
+
 class Deployment(Record):
     """The process plans of one choice, with what runs beside them."""
 
@@ -95,4 +106,5 @@ class Deployment(Record):
     pools_shared: bool = False  # prefill and decode on one machine, half of its GPUs each
     companions: tuple[Companion, ...] = ()
     store: KvStorePlan | None = None
+    dynamo: DynamoPlan | None = None  # None: vLLM's own API server answers
     notes: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .deployment import ProcessPlan
 
 SERVERS = ("server", "head", "worker", "prefill", "decode", "instance")  # run vLLM
-OTHERS = ("router", "store", "master", "companion")
+OTHERS = ("router", "store", "master", "companion", "etcd", "nats", "frontend")
 
 
 class ConfigFile(Record):

@@ -225,6 +225,14 @@ class Point(Tuning):
     where: Source
 
 
+class DynamoSettings(Record):
+    """How Dynamo's worker and frontend were run for a preset."""
+
+    worker_args: Arguments = ()
+    frontend_args: Arguments = ()
+    frontend_env: Variables = ()
+
+
 class Preset(Tuning):
     """A tuned configuration with evidence."""
 
@@ -238,6 +246,7 @@ class Preset(Tuning):
     source: Evidence = Evidence()
     points: Mapping[str, Point] = {}
     runbook: str = ""
+    dynamo: DynamoSettings | None = None
     where: Source
 
 

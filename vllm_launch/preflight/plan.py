@@ -71,6 +71,8 @@ def arguments(process: ProcessPlan) -> tuple[Given, ...]:
 def _given(process: ProcessPlan) -> list[Given]:
     found: list[Given] = []
     for flag, tokens, source in process.arguments:
+        if flag in process.own_options:
+            continue
         if found and _is_number(flag):
             before = found[-1]
             found[-1] = before.replace(values=(*before.values, *tokens))

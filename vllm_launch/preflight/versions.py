@@ -18,8 +18,8 @@ _NIGHTLY = "uv pip install -U vllm --extra-index-url https://wheels.vllm.ai/nigh
 
 
 def installed(situation: Situation) -> Iterable[Finding] | None:
-    """The vllm command on PATH."""
-    if not situation.native:
+    """The vllm command on PATH, where that is what is started."""
+    if not situation.native or situation.process.program[0] != "vllm":
         return None
     vllm = situation.system.vllm
     if vllm is None:

@@ -29,7 +29,7 @@ def explanation(
     lines += [""]
     lines += _choices(deployment, set_by)
     for plan in processes:
-        lines += ["", f"{plan.role} {plan.rank}: vllm serve {plan.model}"]
+        lines += ["", f"{plan.role} {plan.rank}: {' '.join(plan.program)} {plan.model}"]
         if plan.variables:
             lines += ["", "  Variables"]
         for variable in plan.variables:
@@ -99,7 +99,8 @@ def _removed(processes: Sequence[ProcessPlan]) -> list[str]:
         held = {argument[0].partition("=")[0] for argument in plan.arguments}
         gone = [a for a in plan.layers if a[0].partition("=")[0] not in held]
         if gone:
-            lines += ["", f"  Taken away by the preset ({plan.role} {plan.rank})"]
+            also = "" if plan.program[0] == "vllm" else ", or refused by Dynamo's worker"
+            lines += ["", f"  Taken away by the preset{also} ({plan.role} {plan.rank})"]
         for argument in gone:
             lines += _entry(" ".join(argument[1]), argument[2])
         names = {variable[0] for variable in plan.variables}

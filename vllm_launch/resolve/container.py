@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile
 
 _HUB_CACHE_INSIDE = "/root/.cache/huggingface"
+_IMAGE_STARTS = ("vllm", "serve")  # the entry point of vLLM's images
 _MASKS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 _CHOSEN = Source(layer="the devices to be used")
 
@@ -55,9 +56,9 @@ def container_argv(
         argv += ["-e", name]
     for name, value, _ in _environment(process, hardware, setup):
         argv += ["-e", f"{name}={value}"]
-    argv.append(image)
-    argv += process.argv[2:]
-    return argv
+    if process.program == _IMAGE_STARTS:
+        return [*argv, image, *process.argv[len(_IMAGE_STARTS) :]]
+    return [*argv, "--entrypoint", process.argv[0], image, *process.argv[1:]]
 
 
 def _devices(process: ProcessPlan, hardware: HardwareProfile, setup: ContainerSetup) -> list[str]:

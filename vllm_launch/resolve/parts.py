@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..model.part import SERVERS, ConfigFile, Meaning, Part
 from .command_text import words
+from .dynamo import FRONTEND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
+    from ..model.deployment import Deployment, DynamoPlan, KvStorePlan, ProcessPlan
     from ..model.taxonomy import HardwareProfile
 
 _DEFAULT_PORT = 8000
@@ -23,10 +24,14 @@ _RPC_PORTS = {"PREFILL_DP_RPC_PORT": "29550", "DECODE_DP_RPC_PORT": "29551"}
 def parts(deployment: Deployment) -> tuple[Part, ...]:
     """Every process of a deployment: stores and companions, the servers, the router."""
     servers = _servers(deployment)
-    before = (*_store_parts(deployment.store, servers), *_companions(deployment))
+    before = (
+        *_dynamo_services(deployment.dynamo),
+        *_store_parts(deployment.store, servers),
+        *_companions(deployment),
+    )
     names = tuple(part.name for part in before)
     servers = tuple(part.replace(after=(*names, *part.after)) for part in servers)
-    return (*before, *servers, *_router(deployment, servers))
+    return (*before, *servers, *_router(deployment, servers), *_frontend(deployment, servers))
 
 
 def _servers(deployment: Deployment) -> tuple[Part, ...]:
@@ -54,7 +59,7 @@ def _server(plan: ProcessPlan, deployment: Deployment) -> Part:
         env=tuple((name, value) for name, value, _ in plan.variables),
         plan=plan,
         gpus=local_gpus(plan, deployment.choice.hardware),
-        port=None if headless else plan.number("--port") or _DEFAULT_PORT,
+        port=None if headless or deployment.dynamo else plan.number("--port") or _DEFAULT_PORT,
         files=_client_files(plan, deployment.store),
         after=(first,) if plan.rank else (),
     )
@@ -159,6 +164,47 @@ def _router(deployment: Deployment, servers: Sequence[Part]) -> tuple[Part, ...]
     return (part.replace(after=answering, port=router_port(deployment)),)
 
 
+# Dynamo's registry and message bus. The largest message, 32 MB, is what its recipes run with.
+_ETCD = (
+    "etcd",
+    *("--listen-client-urls", "http://0.0.0.0:2379"),
+    *("--advertise-client-urls", "http://$ETCD_HOST:2379"),
+)
+_NATS_CONFIG = {"max_payload": 32 << 20, "jetstream": {}}
+
+
+def _dynamo_services(dynamo: DynamoPlan | None) -> tuple[Part, ...]:
+    if dynamo is None:
+        return ()
+    config = ConfigFile(placeholder="NATS_CONFIG_PATH", name="nats.conf", content=_NATS_CONFIG)
+    return (
+        Part(name="etcd", role="etcd", argv=_ETCD),
+        Part(
+            name="nats",
+            role="nats",
+            argv=("nats-server", "-c", "$NATS_CONFIG_PATH"),
+            files=(config,),
+        ),
+    )
+
+
+def _frontend(deployment: Deployment, servers: Sequence[Part]) -> tuple[Part, ...]:
+    dynamo = deployment.dynamo
+    if dynamo is None:
+        return ()
+    own = () if dynamo.port == _DEFAULT_PORT else ("--http-port", str(dynamo.port))
+    return (
+        Part(
+            name="frontend",
+            role="frontend",
+            argv=(*FRONTEND, *(t for _, tokens, _ in dynamo.frontend for t in tokens), *own),
+            env=tuple((name, value) for name, value, _ in dynamo.variables),
+            port=dynamo.port,
+            after=("etcd", "nats", *(server.name for server in servers)),
+        ),
+    )
+
+
 def router_port(deployment: Deployment) -> int:
     """The port that requests are sent to, where the operator names none."""
     return deployment.router_port or _ROUTER_PORT
@@ -199,6 +245,8 @@ def _node_part(placeholder: str, all_parts: Sequence[Part]) -> str | None:
         return servers[0].name if servers else None
     if placeholder == "MOONCAKE_MASTER_IP":
         return "master"
+    if placeholder in ("ETCD_HOST", "NATS_HOST"):
+        return placeholder.partition("_")[0].lower()
     stem, _, number = placeholder.rpartition("_")
     if not number.isdecimal() or int(number) < 1:
         return None
