@@ -23,7 +23,7 @@ from vllm_launch.catalog.library import bundled
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.errors import LaunchError
 from vllm_launch.model.choice import Request
-from vllm_launch.model.deployment import Deployment, ProcessPlan
+from vllm_launch.model.deployment import Deployment
 from vllm_launch.model.host import HostFacts
 from vllm_launch.model.recipe import Recipe
 from vllm_launch.model.source import Source, paired
@@ -31,6 +31,7 @@ from vllm_launch.model.system import HugePool, Vllm, Wanted
 from vllm_launch.model.taxonomy import HardwareProfile
 from vllm_launch.preflight import Review, Situation, review, script, wanted
 from vllm_launch.resolve.endpoints import fill, placeholders
+from vllm_launch.resolve.footprint import shortfall
 from vllm_launch.resolve.resolver import Resolver
 
 M31, M3 = "MiniMaxAI/MiniMax-M3.1-Flash", "MiniMaxAI/MiniMax-M3"
@@ -68,7 +69,10 @@ def _filled(name: str) -> str:
         return "29550"
     if name == "IFACE_NAME":
         return "eth0"
-    return "/etc/mooncake.json" if name.endswith("_PATH") else "10.0.0.1"
+    if name.endswith("_PATH"):
+        return "/etc/mooncake.json"
+    number = name.rpartition("_")[2]
+    return f"10.0.0.{number}" if number.isdecimal() else "10.0.0.1"
 
 
 def facts(made: Deployment) -> HostFacts:
@@ -105,19 +109,8 @@ def plans() -> Iterator[tuple[str, Deployment]]:
                         made = deployment(model, **asked)
                     except LaunchError:
                         continue
-                    if all(_fits(made, process) for process in made.processes):
+                    if shortfall(made) is None:
                         yield f"{model}-{hardware}-{strategy}-{offload}", made
-
-
-def _fits(made: Deployment, process: ProcessPlan) -> bool:
-    """Whether the GPUs have the memory that the recipe asks for, all nodes together."""
-    hardware = made.choice.hardware
-    mask = process.env.get("CUDA_VISIBLE_DEVICES")
-    gpus = len(mask.split(",")) if mask else hardware.gpu_count * made.choice.nodes
-    if made.choice.strategy in ("single_node_tp", "multi_node_tp_dp"):
-        gpus = int(process.value("--tensor-parallel-size") or 1)
-    needed = made.recipe.variants[made.choice.variant].vram_minimum_gb or 0
-    return needed <= hardware.vram_gb / hardware.gpu_count * gpus
 
 
 PLANS = dict(plans())
@@ -161,7 +154,7 @@ def layouts(model: str) -> Iterator[tuple[str, Deployment]]:
                 made = deployment(model, **asked)
             except LaunchError:
                 continue
-            if all(_fits(made, process) for process in made.processes):
+            if shortfall(made) is None:
                 yield "-".join(asked.values()), made
 
 

@@ -284,6 +284,16 @@ CASES = [
     Case(
         "NIXL_HOST",
         "pass",
+        "not the first node of its engine",
+        situation(
+            **prefill(f"-n 2 -r 1 --master-addr 10.0.0.1 --headless {NIXL}"),
+            names=(Name(name="10.0.0.1", addresses=("10.0.0.1",), here=False),),
+        ),
+        None,
+    ),
+    Case(
+        "NIXL_HOST",
+        "pass",
         "not filled in",
         situation(**prefill(VLLM_NIXL_SIDE_CHANNEL_HOST="$PREFILL_NODE_1")),
         [],

@@ -25,6 +25,8 @@ def side_channel(situation: Situation) -> Iterable[Finding] | None:
     """NIXL's side channel: an address of this machine that others reach."""
     if uses(situation.process, "Nixl") is None or neighbours(situation):
         return None
+    if layout(situation.process).rank:
+        return None  # the engine's first node speaks for all of them
     host = situation.environment.get(_HOST, "")
     source = source_of(situation.process, _HOST)
     if "$" in host:
