@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _NAME = "vllm-launch"
-_GROUPS = {"recipes": "List and show recipes."}
+_GROUPS = {"recipes": "List, show and check recipes."}
 _ABOUT = "Serve a model with vLLM, with the flags that are known to be right for the hardware."
 
 
@@ -117,20 +117,23 @@ def _print_version(asked: bool) -> None:
 def _function(
     command: Command, globals_given: dict[str, Any], call: Callable[[Invocation], None]
 ) -> Callable[..., None]:
-    def function(argument: str | None = None, **values: Any) -> None:
+    def function(argument: Any = None, **values: Any) -> None:
         given = {**globals_given, **_present(values)}
-        call(Invocation(command=command, argument=argument, given=given))
+        first, *more = argument or [None] if command.argument_many else [argument]
+        call(Invocation(command=command, argument=first, given=given, more=tuple(more)))
 
     parameters = []
     if command.argument:
         shown = typer.Argument(
             help=command.argument_help,
             metavar=command.argument,
-            autocompletion=_completer("recipe"),
+            autocompletion=None if command.argument_many else _completer("recipe"),
         )
         kind: Any
         default: Any
-        if command.argument_required:
+        if command.argument_many:
+            kind, default = Optional[list[str]], None  # noqa: UP045
+        elif command.argument_required:
             kind, default = str, inspect.Parameter.empty
         else:
             kind, default = Optional[str], None  # noqa: UP045

@@ -28,6 +28,7 @@ class Invocation(Record):
     command: Command
     argument: str | None
     given: dict[str, Any]
+    more: tuple[str, ...] = ()  # further arguments, of a command that takes several
     passed: tuple[str, ...] = ()  # for vLLM, from behind "--"
     line: tuple[str, ...] = ()  # all of it, as it was typed
 
@@ -51,11 +52,13 @@ def parse(words: Sequence[str]) -> Invocation | None:
     if command is None:
         return None
     positional = _read(rest, command.options, given, stop_at_word=False)
-    if positional is None or len(positional) > bool(command.argument):
+    most = len(positional or ()) if command.argument_many else bool(command.argument)
+    if positional is None or len(positional) > most:
         return None
     if command.argument and command.argument_required and not positional:
         return None
-    return Invocation(command=command, argument=positional[0] if positional else None, given=given)
+    first, more = (positional[0], positional[1:]) if positional else (None, [])
+    return Invocation(command=command, argument=first, given=given, more=tuple(more))
 
 
 def leading(words: Sequence[str]) -> dict[str, Any]:

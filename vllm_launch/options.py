@@ -35,6 +35,7 @@ class Command(Record):
     module: str  # of vllm_launch.commands
     argument: str = ""  # its positional argument
     argument_required: bool = True
+    argument_many: bool = False  # it may be given several times
     argument_help: str = ""
     options: tuple[Option, ...] = ()
     passes_on: bool = False  # what follows "--" is handed to vLLM
@@ -224,6 +225,26 @@ COMMANDS = (
         help="Show one recipe: variants, strategies, features, presets, notes and guide.",
         options=(TEXT_OR_JSON,),
         examples=("vllm-launch recipes show MiniMaxAI/MiniMax-M3",),
+    ),
+    Command(
+        name="recipes lint", module="lint", argument="PATH", argument_required=False,
+        argument_many=True,
+        argument_help="A recipe file or a recipes directory; without one, all that are in use.",
+        help="Say what is wrong in recipes, in every combination; exit status 4 for an error.",
+        options=(
+            OUTPUT.replace(choices=("text", "json", "sarif")),
+            next(option for option in CHECKS if option.name == "strict"),
+            Option(name="fix", flags=("--fix",), kind="flag",
+                   help="Mend in the files what is mechanical, and print what was changed."),
+            DRY_RUN.replace(help="With --fix: print what would be changed, and change nothing."),
+            Option(name="list", flags=("--list",), kind="flag", help="List the codes."),
+        ),
+        examples=(
+            "vllm-launch recipes lint",
+            "vllm-launch recipes lint --strict models/org/repo.yaml",
+            "vllm-launch recipes lint --output sarif my-recipes",
+            "vllm-launch recipes lint --fix --dry-run my-recipes",
+        ),
     ),
 )  # fmt: skip
 

@@ -42,6 +42,7 @@ from ..model.strategy import (
 from ..model.taxonomy import Companion, HardwareProfile, KvOffloadOption, Task, Taxonomy
 from .kinds import (
     ABSENT,
+    SHAPES,
     arguments,
     boolean,
     checkpoint,
@@ -93,6 +94,7 @@ def _one_or_keyed(record: type[Size] | type[Word], reader: Reader) -> Reader:
             values = {"default": value}
         return record(by_key=values, where=reading.source(node, path))
 
+    SHAPES[read] = ("one or keyed", reader)
     return read
 
 
@@ -111,6 +113,7 @@ def _images(single: str) -> Reader:
         by_brand = {brand: image for brand, image in found.items() if image is not ABSENT}
         return Images(by_brand=by_brand, where=reading.source(node, path))
 
+    SHAPES[read] = ("images", single)
     return read
 
 
@@ -152,12 +155,12 @@ def _preset_image(node: Node, path: str, reading: Reading) -> Any:
     return PresetImage(vllm=value, where=reading.source(node, path))
 
 
-def _choice(node: Node, path: str, reading: Reading) -> Any:
+def choice(node: Node, path: str, reading: Reading) -> Any:
     """Whether a feature is on, or in which mode."""
     return node[3] if node[0] == "bool" else text(node, path, reading)
 
 
-def _flags(node: Node, path: str, reading: Reading) -> Any:
+def flags(node: Node, path: str, reading: Reading) -> Any:
     """A list of flags, each with its place."""
     nodes = _flag_nodes(node, path, reading)
     if nodes is ABSENT:
@@ -169,7 +172,7 @@ def _flag_node(node: Node, path: str, reading: Reading) -> Any:
     return ABSENT if flag(node, path, reading) is ABSENT else node
 
 
-def _json_arguments(node: Node, path: str, reading: Reading) -> Any:
+def json_arguments(node: Node, path: str, reading: Reading) -> Any:
     """Flags with the values to merge into their JSON, each with its place."""
     values = _mappings(node, path, reading)
     if values is ABSENT:
@@ -193,12 +196,13 @@ def _variants(node: Node, path: str, reading: Reading) -> Any:
 _flag_nodes = listed(_flag_node)
 _mappings = keyed(mapping)
 _pinned = table(PresetImage, vllm=image, pip=_texts, required=("vllm",))
-_selection = table(Selection, features=keyed(_choice), kv_offload=text, nodes=count)
+SHAPES[_preset_image] = ("image or", _pinned)
+_selection = table(Selection, features=keyed(choice), kv_offload=text, nodes=count)
 _tuning: dict[str, Reader] = {
     "tp": _size,
     "args": arguments,
-    "remove_args": _flags,
-    "json_args": _json_arguments,
+    "remove_args": flags,
+    "json_args": json_arguments,
     "env": variables,
     "image": _preset_image,
     "select": _selection,
@@ -273,6 +277,7 @@ _variant = table(
     ignored=("json",),
 )
 _named_variants = named(_variant)
+SHAPES[_variants] = ("some named", _variant)
 
 _router = table(Router, policy=name, install=data, port=count, intra_node_data_parallel_size=count)
 _role_override = table(
@@ -312,6 +317,7 @@ _model = table(
     base_args=arguments,
     base_env=variables,
     mandatory_args=arguments,
+    unreleased=_texts,
     prerequisites=data,
     install=data,
     smg_grpc=data,

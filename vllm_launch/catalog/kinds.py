@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Reader: TypeAlias = Callable[[Node, str, "Reading"], Any]
 
 ABSENT: Any = object()
+# What composed readers are made of, for who looks at the format itself: a form and its parts.
+SHAPES: dict[Any, tuple[Any, ...]] = {}
 
 # Beyond any machine, and few enough to be counted through.
 _MOST = 100_000
@@ -209,6 +211,7 @@ def number_from(least: int) -> Reader:
             return _mismatch(node, path, reading, f"a number from {least} to {_MOST}")
         return node[3]
 
+    SHAPES[read] = ("number", least)
     return read
 
 
@@ -268,6 +271,7 @@ def listed(reader: Reader) -> Reader:
         values = [reader(child, f"{path}[{i}]", reading) for i, child in enumerate(node[3])]
         return tuple(value for value in values if value is not ABSENT)
 
+    SHAPES[read] = ("list", reader)
     return read
 
 
@@ -286,6 +290,7 @@ def keyed(reader: Reader) -> Reader:
                     values[key] = value
         return values
 
+    SHAPES[read] = ("keyed", reader)
     return read
 
 
@@ -299,6 +304,7 @@ def named(reader: Reader) -> Reader:
                 name(("text", line, column, key, ""), f"{path}.{key}", reading)
         return read_all(node, path, reading)
 
+    SHAPES[read] = ("named", reader)
     return read
 
 
@@ -311,6 +317,7 @@ def one_of(*words: str) -> Reader:
         hint = reading.closest(node[3], words) if node[0] == "text" else ""
         return _mismatch(node, path, reading, " or ".join(words), hint)
 
+    SHAPES[read] = ("words", words)
     return read
 
 
@@ -382,6 +389,7 @@ def table(
             values["where"] = reading.source(node, path)
         return record(**values)
 
+    SHAPES[read] = ("table", keys, required, ignored)
     return read
 
 

@@ -105,6 +105,11 @@ class Library:
             found = self._recipes[recipe_id] = self.read_recipe(path, recipe_id)
         return found
 
+    def files(self, folder: str) -> list[str]:
+        """The YAML files in one of its folders."""
+        there = os.path.join(self.directory, folder)
+        return [os.path.join(there, name) for name in _names(there) if name.endswith(".yaml")]
+
     def path_of(self, recipe_id: str) -> str | None:
         """The file of a recipe, or None; an id that leaves the directory has none."""
         parts = recipe_id.split("/")
@@ -128,19 +133,34 @@ class Library:
 
         Raises RecipeError with every fault in it.
         """
+        _, recipe, reading = self.examine(path, recipe_id or "")
+        self._settle(reading)
+        return recipe if recipe_id else recipe.replace(id=recipe.model.model_id)
+
+    def examine(self, path: str, recipe_id: str) -> tuple[Node, Recipe, Reading]:
+        """A recipe file's tree, the recipe, and the reading with every fault noted.
+
+        There is no recipe to speak of where one of the faults is an error. Raises RecipeError
+        for a file that cannot be read as YAML or JSON at all.
+        """
         from .format import RECIPE
         from .published import as_recipe
         from .references import check
 
-        root, reading = self._open(path, recipe_id or "")
+        root, reading = self._open(path, recipe_id)
         if path.endswith(".json"):
             root = as_recipe(root)
-        for overlay in self.overlays_of(recipe_id or ""):
+        for overlay in self.overlays_of(recipe_id):
             root = self._overlaid(root, overlay, reading)
         recipe: Recipe = RECIPE(root, "", reading)
         check(root, self.taxonomy, self.kv_stores(), reading)
-        self._settle(reading)
-        return recipe if recipe_id else recipe.replace(id=recipe.model.model_id)
+        return root, recipe, reading
+
+    def shown(self, path: str) -> str:
+        """How messages name a file: bundled ones from "recipes/" on, others by their path."""
+        if self.own and path.startswith(self.directory + os.sep):
+            return "recipes/" + os.path.relpath(path, self.directory)
+        return path
 
     def overlays_of(self, recipe_id: str) -> list[str]:
         """The overlays of a recipe, the nearest last; a file that goes by no id has none."""
@@ -189,7 +209,7 @@ class Library:
 
     def _open(self, path: str, name: str) -> tuple[Node, Reading]:
         """A file's tree, and the reading that goes on with what was found in its text."""
-        shown = self._shown(path)
+        shown = self.shown(path)
         root, problems, self._bytes[path] = read_past(path, shown)
         reading = Reading(shown, self.own)
         reading.key = name
@@ -201,12 +221,6 @@ class Library:
         if any(not problem.warning for problem in reading.problems):
             raise broken(reading.file, reading.problems)
         self.warnings.extend(reading.problems)
-
-    def _shown(self, path: str) -> str:
-        """How messages name a file: bundled ones from "recipes/" on, others by their path."""
-        if self.own and path.startswith(self.directory + os.sep):
-            return "recipes/" + os.path.relpath(path, self.directory)
-        return path
 
 
 def bundled() -> Library:

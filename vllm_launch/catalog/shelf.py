@@ -129,14 +129,26 @@ class Shelf:
         return None
 
     def _from_file(self, path: str) -> Found:
-        """A recipe file; the recipes directory that it stands in lends the words, if it is one."""
+        """A recipe file."""
+        library = self.lender(path)
+        return Found(recipe=library.read_recipe(path), library=library, path=path)
+
+    def lender(self, path: str) -> Library:
+        """What lends a recipe file its words: the recipes directory that it stands in, if any."""
         models = os.path.dirname(os.path.dirname(_absolute(path)))
-        root = os.path.realpath(os.path.dirname(models))
-        library = next(
+        return self._library(os.path.dirname(models))
+
+    def directory(self, path: str) -> Library:
+        """A recipes directory by its path. Raises UsageError where it is none."""
+        found = self._library(_absolute(path))
+        return found if found in self.libraries else foreign(path)
+
+    def _library(self, path: str) -> Library:
+        root = os.path.realpath(path)
+        return next(
             (each for each in self.libraries if os.path.realpath(each.directory) == root),
             Library(root, own=False, fallback=self.bundled),
         )
-        return Found(recipe=library.read_recipe(path), library=library, path=path)
 
     def _from_checkpoint(self, path: str) -> Found:
         """The recipe of a local checkpoint, by the name of its directory."""

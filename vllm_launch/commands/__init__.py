@@ -36,6 +36,8 @@ def run(invocation: Invocation) -> int:
         from .fit import run as run_command
     elif module == "detect":
         from .detect import run as run_command
+    elif module == "lint":
+        from .lint import run as run_command
     else:
         from .recipes import run as run_command
     return run_command(invocation, settings)

@@ -67,6 +67,7 @@ class Model(Record):
     base_args: Arguments = ()
     base_env: Variables = ()
     mandatory_args: Arguments = ()  # to be overridden only knowingly
+    unreleased: tuple[str, ...] = ()  # names it uses that no release of vLLM has yet
     prerequisites: Any = None
     install: Any = None
     smg_grpc: Any = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .situation import Situation
     from .target import Target
 
-_BOOLEAN_WORDS = ("true", "false", "1", "0", "yes", "no", "on", "off")
+BOOLEAN_WORDS = ("true", "false", "1", "0", "yes", "no", "on", "off")
 _STOPS = "The server does not start."
 
 
@@ -29,23 +29,28 @@ def flags_known(situation: Situation) -> Iterable[Finding] | None:
     return [
         _unknown(situation, options, at, given)
         for given in arguments(situation.process)
-        if given.flag not in ("", "--") and not _is_known(options, given, at.among)
+        if given.flag not in ("", "--") and not is_known(options, given, at.among)
     ]
 
 
-def _is_known(options: VllmOptions, given: Given, among: int) -> bool:
+def is_known(options: VllmOptions, given: Given, among: int) -> bool:
+    """Whether any of these releases takes a flag, in a long, a short or a joined form."""
     if options.having_flag(given.flag) & among or given.flag.startswith("-O"):
         return True
     short = given.flag[:2]  # -n2 is -n 2
-    return not given.flag.startswith("--") and len(given.flag) > 2 and _takes(options, short, among)
+    return (
+        not given.flag.startswith("--")
+        and len(given.flag) > 2
+        and takes_value(options, short, among)
+    )
 
 
-def _takes(options: VllmOptions, flag: str, among: int) -> bool:
+def takes_value(options: VllmOptions, flag: str, among: int) -> bool:
     return any(form.kind == "value" and form.releases & among for form in options.forms(flag))
 
 
 def _unknown(situation: Situation, options: VllmOptions, at: Target, given: Given) -> Finding:
-    fuller = _begun(options, given.flag, at.among)
+    fuller = begun(options, given.flag, at.among)
     if len(fuller) == 1:
         return Finding(
             severity="note",
@@ -69,7 +74,7 @@ def _unknown(situation: Situation, options: VllmOptions, at: Target, given: Give
     )
 
 
-def _begun(options: VllmOptions, flag: str, among: int) -> list[str]:
+def begun(options: VllmOptions, flag: str, among: int) -> list[str]:
     """The known options that a shortened flag may stand for."""
     if not flag.startswith("--") or len(flag) < 4:
         return []
@@ -87,18 +92,18 @@ def values_right(situation: Situation) -> Iterable[Finding] | None:
         if not given.flag:
             found.append(_stray(given))
             continue
-        forms = _forms(options, given, at.among)
-        faults = [_fault(options, form, given, at) for form in forms]
+        forms = forms_of(options, given, at.among)
+        faults = [fault(options, form, given, at.among) for form in forms]
         if faults and all(faults):
             found.append(_wrong(given, faults[-1], at))
     return found
 
 
-def _forms(options: VllmOptions, given: Given, among: int) -> list[Option]:
+def forms_of(options: VllmOptions, given: Given, among: int) -> list[Option]:
     """The forms of an argument's option, also where its flag is shortened."""
     forms = [form for form in options.forms(given.flag) if form.releases & among]
     if not forms:
-        fuller = _begun(options, given.flag, among)
+        fuller = begun(options, given.flag, among)
         if len(fuller) == 1:
             forms = [form for form in options.forms(fuller[0]) if form.releases & among]
     return forms
@@ -125,14 +130,14 @@ def _wrong(given: Given, fault: str, at: Target) -> Finding:
     )
 
 
-def _fault(options: VllmOptions, form: Option, given: Given, at: Target) -> str:
+def fault(options: VllmOptions, form: Option, given: Given, among: int) -> str:
     """What is wrong with a flag's values in one form of the option; "" for nothing."""
     count = len(given.values)
     if given.key:
         plain = form.kind != "value" or form.type in ("int", "float")
         return f"has no keys, found .{given.key}" if plain else ""
     if form.kind != "value":
-        boolean = count == 1 and given.text.lower() in _BOOLEAN_WORDS
+        boolean = count == 1 and given.text.lower() in BOOLEAN_WORDS
         return "" if boolean or not count else f"takes no value, found {given.text!r}"
     if "$" in given.text:
         return ""
@@ -144,18 +149,22 @@ def _fault(options: VllmOptions, form: Option, given: Given, at: Target) -> str:
             return f"takes one value at most, found {given.text!r}"
     elif count != 1:
         return f"takes one value, found {given.text!r}" if count else "takes a value, none found"
-    return next((f for value in given.values if (f := _mismatch(options, form, value, at))), "")
+    return next((f for value in given.values if (f := _mismatch(options, form, value, among))), "")
 
 
-def _mismatch(options: VllmOptions, form: Option, value: str, at: Target) -> str:
+def _mismatch(options: VllmOptions, form: Option, value: str, among: int) -> str:
     """Whether a value is none of the choices, or not the number that it must be."""
-    choices = options.known(f"choices:{form.flags[0]}", at.among & form.releases)
+    choices = options.known(f"choices:{form.flags[0]}", among & form.releases)
     if not choices:
         return _no_number(form.type, value)
-    spelt = value.lower().replace("-", "_") if form.type == "<lambda>" else value
-    if spelt in choices or (value == "" and "None" in choices):
+    if spelt(form, value) in choices or (value == "" and "None" in choices):
         return ""
     return f"does not take {value!r}; it takes {_shown(choices, value)}"
+
+
+def spelt(form: Option, value: str) -> str:
+    """A choice as the option's parser reads it."""
+    return value.lower().replace("-", "_") if form.type == "<lambda>" else value
 
 
 def _shown(choices: list[str], value: str) -> str:
@@ -191,21 +200,26 @@ def booleans_spelt(situation: Situation) -> Iterable[Finding] | None:
     return list(_booleans(situation, options, at))
 
 
+def switch(options: VllmOptions, given: Given, among: int) -> str | None:
+    """What to write for a switch with true or false behind it, "" for nothing; None for others."""
+    forms, word = forms_of(options, given, among), given.text.lower()
+    if not forms or forms[-1].kind == "value" or word not in BOOLEAN_WORDS or given.key:
+        return None
+    if word in ("true", "1", "yes", "on"):
+        return given.flag
+    return f"--no-{given.flag[2:]}" if forms[-1].kind == "bool" else ""
+
+
 def _booleans(situation: Situation, options: VllmOptions, at: Target) -> Iterator[Finding]:
     for given in arguments(situation.process):
-        forms = _forms(options, given, at.among)
-        word = given.text.lower()
-        if not forms or forms[-1].kind == "value" or word not in _BOOLEAN_WORDS or given.key:
+        instead = switch(options, given, at.among)
+        if instead is None:
             continue
-        on = word in ("true", "1", "yes", "on")
-        off = f"--no-{given.flag[2:]}" if forms[-1].kind == "bool" else "nothing"
         yield Finding(
             severity="fail" if at.sure else "warn",
             what=f"{given.written} takes no value, found {given.text!r}",
             why="The word is taken for another argument, and the server does not start.",
-            remedy=f"Write {given.flag if on else off} alone."
-            if on or off != "nothing"
-            else f"Leave {given.flag} out.",
+            remedy=f"Write {instead} alone." if instead else f"Leave {given.flag} out.",
             cause=given.flag,
             source=given.source,
         )

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 def consistent(situation: Situation) -> Iterable[Finding] | None:
     """Pairs of arguments that exclude or need each other."""
-    rules = (_switches, _dotted, _tool_choice, _logging, _balancing, _sizes, _tokens, _binding)
-    return [finding for rule in rules for finding in rule(situation)]
+    return [finding for rule in RULES for finding in rule(situation)]
 
 
 def _clash(
@@ -27,7 +26,7 @@ def _clash(
     return Finding(severity=severity, what=what, why=why, remedy=remedy, cause=flag, source=source)
 
 
-def _switches(situation: Situation) -> Iterator[Finding]:
+def switches(situation: Situation) -> Iterator[Finding]:
     """--x beside --no-x: the last one counts."""
     given: dict[str, Given] = {}
     for one in arguments(situation.process):
@@ -181,6 +180,7 @@ def _binding(situation: Situation) -> Iterator[Finding]:
         )
 
 
+RULES = (switches, _dotted, _tool_choice, _logging, _balancing, _sizes, _tokens, _binding)
 CHECKS = (
     Check(
         code="ARG_CONFLICT",

@@ -23,7 +23,7 @@ _SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 def variables_known(situation: Situation) -> Iterable[Finding] | None:
     """VLLM_ variables of the plan, and of the environment that the server inherits."""
     options, at = situation.options, target(situation)
-    names = [n for n in _vllm_names(situation) if not n.startswith((_OURS, *_FOREIGN))]
+    names = [n for n in _vllm_names(situation) if is_vllms(n)]
     if options is None or at is None or not names:
         return None
     fatal = is_on(situation.process, "--fail-on-environ-validation")
@@ -54,8 +54,13 @@ def variables_known(situation: Situation) -> Iterable[Finding] | None:
     return found
 
 
+def is_vllms(name: str) -> bool:
+    """Whether a variable is one that vLLM itself would have to know."""
+    return name.startswith("VLLM_") and not name.startswith((_OURS, *_FOREIGN))
+
+
 def _vllm_names(situation: Situation) -> list[str]:
-    planned = [name for name in situation.process.env if name.startswith("VLLM_")]
+    planned = list(situation.process.env)
     around = situation.system.vllm_variables if situation.native else ()
     return list(dict.fromkeys((*planned, *around)))
 

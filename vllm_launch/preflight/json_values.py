@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
+from ..model.record import Record
 from .plan import arguments, loads
 from .renames import FIELDS
 from .target import target
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from ..model.vllm import VllmOptions
     from .plan import Given
     from .situation import Situation
     from .target import Target
@@ -75,22 +77,22 @@ def readable(situation: Situation) -> Iterable[Finding] | None:
     found: list[Finding] = []
     any_json = False
     for given in arguments(situation.process):
-        if given.key or len(given.values) != 1 or not _is_json(situation, given):
+        if given.key or len(given.values) != 1 or not is_json(situation.options, given):
             continue
         any_json = True
-        if "$" not in given.text and not _is_none(situation, given):
-            found += _faults(given)
+        if "$" not in given.text and not is_none(situation.options, given):
+            found += faults(given)
     return found if any_json else None
 
 
-def _is_none(situation: Situation, given: Given) -> bool:
+def is_none(options: VllmOptions | None, given: Given) -> bool:
     """Whether a value stands for none, which options with such a default take."""
-    options = situation.options
     forms = options.forms(given.flag) if options is not None else ()
     return given.text in ("", "None") and (not forms or forms[-1].type == "_optional_type")
 
 
-def _faults(given: Given) -> Iterator[Finding]:
+def faults(given: Given) -> Iterator[Finding]:
+    """What is wrong with a JSON value by itself."""
     numbers = given.flag in CLASSES and given.flag not in STRICT
     try:
         value = loads(given.text, suffixes=numbers)
@@ -104,8 +106,9 @@ def _faults(given: Given) -> Iterator[Finding]:
     yield from _spelt_booleans(given, value)
 
 
-def _is_json(situation: Situation, given: Given) -> bool:
-    flag, options = given.flag, situation.options
+def is_json(options: VllmOptions | None, given: Given) -> bool:
+    """Whether a flag's value is JSON."""
+    flag = given.flag
     if flag in CLASSES or flag in PLAIN or (flag in MAYBE and given.text.lstrip().startswith("{")):
         return True
     forms = options.forms(flag) if options is not None else ()
@@ -158,52 +161,71 @@ def keys_known(situation: Situation) -> Iterable[Finding] | None:
 
 
 def _keys(situation: Situation, at: Target, given: Given) -> Iterator[Finding]:
-    name = CLASSES[given.flag]
+    options = situation.options
+    assert options is not None
+    for one in keys(options, given):
+        among = options.known(f"fields:{one.of}", at.among)
+        if one.having & at.among or not among:
+            continue
+        yield unknown(
+            situation,
+            at,
+            f"the key {one.key} of {one.path}",
+            one.key,
+            having=one.having,
+            among=among,
+            consequence="the server does not start.",
+            instead=FIELDS.get((one.of, one.key)),
+            cause=given.flag,
+            source=given.source,
+        )
+
+
+class Key(Record):
+    """A key of a configuration, and the releases that have it."""
+
+    of: str  # the configuration's class
+    key: str
+    path: str  # what it is a key of: "--kernel-config.ir_op_priority"
+    having: int
+
+
+def keys(options: VllmOptions, given: Given) -> Iterator[Key]:
+    """The keys of a JSON or dotted value, as far as the classes behind them are known."""
+    name = CLASSES.get(given.flag)
+    if name is not None:
+        yield from _of_class(options, name, _value(given), given.flag)
+
+
+def _value(given: Given) -> Any:
+    """An argument's mapping; None for what is none."""
     if given.key:
         value: Any = given.text
         for key in reversed(given.key.split(".")):
             value = {key: value}
-    elif len(given.values) == 1:
-        try:
-            value = loads(given.text)
-        except ValueError:
-            return
-    else:
-        return
-    yield from _of_class(situation, at, given, name, value, given.flag)
+        return value
+    try:
+        return loads(given.text) if len(given.values) == 1 else None
+    except ValueError:
+        return None
 
 
 def _of_class(
-    situation: Situation, at: Target, given: Given, name: str, value: Any, path: str, depth: int = 0
-) -> Iterator[Finding]:
-    options = situation.options
-    assert options is not None
-    fields = options.known(f"fields:{name}", at.among)
-    if not isinstance(value, dict) or not fields or depth > 8:
+    options: VllmOptions, name: str, value: Any, path: str, depth: int = 0
+) -> Iterator[Key]:
+    if not isinstance(value, dict) or not options.names.get(f"fields:{name}") or depth > 8:
         return
     for key, below in value.items():
         spelt = key.replace("-", "_") if name == "SpeculativeConfig" else key
-        if not options.having(f"fields:{name}", spelt) & at.among:
-            yield unknown(
-                situation,
-                at,
-                f"the key {key} of {path}",
-                key,
-                having=options.having(f"fields:{name}", spelt),
-                among=fields,
-                consequence="the server does not start.",
-                instead=FIELDS.get((name, key)),
-                cause=given.flag,
-                source=given.source,
-            )
-        elif (name, key) in NESTED:
-            inner = NESTED[name, key]
-            yield from _of_class(situation, at, given, inner, below, f"{path}.{key}", depth + 1)
-        elif key == "kv_connector_extra_config" and isinstance(below, dict):
+        having = options.having(f"fields:{name}", spelt)
+        yield Key(of=name, key=key, path=path, having=having)
+        if having and (name, key) in NESTED:
+            yield from _of_class(options, NESTED[name, key], below, f"{path}.{key}", depth + 1)
+        elif having and key == "kv_connector_extra_config" and isinstance(below, dict):
             nested = below.get("connectors")
             for place, one in enumerate(nested if isinstance(nested, list) else ()):
                 there = f"{path} (connector {place + 1})"
-                yield from _of_class(situation, at, given, name, one, there, depth + 1)
+                yield from _of_class(options, name, one, there, depth + 1)
 
 
 CHECKS = (

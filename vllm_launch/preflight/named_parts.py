@@ -14,19 +14,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ..model.deployment import ProcessPlan
     from .situation import Situation
 
+# Flags that name a parser, what brings one's own, the kind of name, and a noun for it.
+PARSERS = (
+    ("--tool-call-parser", "--tool-parser-plugin", "tool_parsers", "tool call parser"),
+    ("--reasoning-parser", "--reasoning-parser-plugin", "reasoning_parsers", "reasoning parser"),
+)
 _AUTOMATIC = ("AUTO", "NONE", "CUSTOM", "")
 
 
 def backends_known(situation: Situation) -> Iterable[Finding] | None:
     """Attention backends, also those of drafts and of kinds of layers."""
-    named = [(flag, name) for flag, name in _backends(situation) if "$" not in name]
+    named = [(flag, name) for flag, name in backends(situation.process) if "$" not in name]
     return _all_known(situation, "attention_backends", "attention backend", named)
 
 
-def _backends(situation: Situation) -> Iterator[tuple[str, str]]:
-    process = situation.process
+def backends(process: ProcessPlan) -> Iterator[tuple[str, str]]:
+    """Attention backends by the flags that name them, "" where one names none of vLLM's."""
     for flag in ("--attention-backend", "--mm-encoder-attn-backend"):
         yield flag, _backend(value(process, flag))
     attention = config(process, "--attention-config")
@@ -80,15 +86,7 @@ def parsers_known(situation: Situation) -> Iterable[Finding] | None:
     """Tool call and reasoning parsers, unless a plugin brings its own."""
     found: list[Finding] = []
     needed = False
-    for flag, plugin, kind, noun in (
-        ("--tool-call-parser", "--tool-parser-plugin", "tool_parsers", "tool call parser"),
-        (
-            "--reasoning-parser",
-            "--reasoning-parser-plugin",
-            "reasoning_parsers",
-            "reasoning parser",
-        ),
-    ):
+    for flag, plugin, kind, noun in PARSERS:
         name = value(situation.process, flag) or ""
         if not name or name.lower() == "none" or value(situation.process, plugin):
             continue

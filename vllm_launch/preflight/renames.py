@@ -33,6 +33,21 @@ FLAGS = {
     "--use-v2-block-manager": "",
     "--worker-use-ray": "--distributed-executor-backend ray",
 }
+# Of these, what takes the old flag's value as it is: a rename and nothing more.
+SAME_VALUE = (
+    "--cuda-graph-sizes",
+    "--disable-log-requests",
+    "--disable-mm-preprocessor-cache",
+    "--enable-mamba-fine-grained-prefix-cache",
+    "--enable-multimodal-encoder-data-parallel",
+    "--guided-decoding-backend",
+    "--max-seq-len-to-capture",
+    "--num-speculative-tokens",
+    "--override-neuron-config",
+    "--override-pooler-config",
+    "--speculative-model",
+    "--worker-use-ray",
+)
 VARIABLES = {
     "VLLM_ALL2ALL_BACKEND": "--all2all-backend",
     "VLLM_ATTENTION_BACKEND": "--attention-backend",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..model.vllm import VllmOptions
     from .situation import Situation
 
-_OWN_BUILDS = ("Google", "Huawei")  # brands with builds of vLLM that know more than vLLM does
+OWN_BUILDS = ("Google", "Huawei")  # brands with builds of vLLM that know more than vLLM does
 
 
 class Target(Record):
@@ -39,7 +39,7 @@ def target(situation: Situation) -> Target | None:
     between = not is_less(version, options.releases[0]) and not is_less(
         options.releases[-1], version
     )
-    plain = situation.deployment.recipe.omni is None and situation.brand not in _OWN_BUILDS
+    plain = situation.deployment.recipe.omni is None and situation.brand not in OWN_BUILDS
     from_recipe = origin == _MINIMUM
     if from_recipe:
         end = len(options.releases) - 1

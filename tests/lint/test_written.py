@@ -1,0 +1,169 @@
+"""What stands in a file, by itself: flags, values, JSON, names, lists, images, memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.conftest import HEAD, TAIL, Lint, told
+
+
+def with_args(*lines: str) -> str:
+    """A recipe whose base arguments begin on line 5."""
+    items = "".join(f"    - {line}\n" for line in lines)
+    return f"{HEAD}  base_args:\n{items}{TAIL}"
+
+
+ARGUMENTS = {
+    "nothing wrong": (['"--max-num-seqs"', '"64"'], []),
+    "unknown flag": (
+        ['"--frobnicate"'],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the flag --frobnicate is unknown: no release from 0.24.0 "
+                "to 0.33.0 has it"
+            )
+        ],
+    ),
+    "dead flag": (
+        ['"--disable-log-stats"', '"--calculate-kv-scales"'],
+        [
+            (
+                "6:7 error LINT_DEAD the flag --calculate-kv-scales is dead since 0.28.0: 0.27.1 "
+                "had it last"
+            )
+        ],
+    ),
+    "dead before the table": (
+        ['"--num-scheduler-steps"', '"8"'],
+        ["5:7 error LINT_DEAD the flag --num-scheduler-steps was dead before 0.24.0"],
+    ),
+    "renamed": (
+        ['"--cuda-graph-sizes"', '"8"'],
+        ["5:7 error LINT_RENAMED the flag --cuda-graph-sizes was dead before 0.24.0"],
+    ),
+    "not yet": (
+        ['"--monokernel"'],
+        [
+            (
+                "5:7 warning LINT_NOT_YET the flag --monokernel is not known before 0.33.0, and "
+                "the recipe allows 0.24.0"
+            )
+        ],
+    ),
+    "shortened": (
+        ['"--max-num-se"', '"64"'],
+        ["5:7 note LINT_SHORT --max-num-se is short for --max-num-seqs"],
+    ),
+    "one element": (
+        ['"--max-num-seqs 64"'],
+        [
+            (
+                "5:7 error LINT_ONE_ELEMENT '--max-num-seqs 64' is one element, and vLLM takes it "
+                "for one flag"
+            )
+        ],
+    ),
+    "a boolean with true": (
+        ['"--enable-prefix-caching"', '"true"'],
+        ["5:7 error LINT_BOOLEAN --enable-prefix-caching takes no value, found 'true'"],
+    ),
+    "a number that is none": (
+        ['"--max-num-seqs"', '"many"'],
+        ["5:7 error LINT_VALUE --max-num-seqs takes a number, found 'many'"],
+    ),
+    "a value by itself": (
+        ['"64"'],
+        ["5:7 error LINT_STRAY '64' stands alone, without a flag before it"],
+    ),
+    "broken JSON": (
+        ['"--compilation-config"', "'{\"mode\": 3'"],
+        [
+            (
+                "5:7 error LINT_JSON --compilation-config '{\"mode\": 3': it is no JSON: Expecting "
+                "',' delimiter: line 1 column 11 (char 10)"
+            )
+        ],
+    ),
+    "a key twice in JSON": (
+        ['"--compilation-config"', '\'{"mode": 3, "mode": 2}\''],
+        [
+            (
+                "5:7 error LINT_JSON_TWICE the key mode stands twice in one mapping of "
+                "--compilation-config"
+            )
+        ],
+    ),
+    "an unknown key in JSON": (
+        ['"--compilation-config"', "'{\"moood\": 3}'"],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the key --compilation-config.moood is unknown: no release "
+                "from 0.24.0 to 0.33.0 has it"
+            )
+        ],
+    ),
+    "a renamed key behind a dot": (
+        ['"--attention_config.use_fp4_indexer_cache"', '"true"'],
+        [
+            (
+                "5:7 error LINT_RENAMED the key --attention-config.use_fp4_indexer_cache is dead "
+                "since 0.30.0: 0.29.0 had it last"
+            )
+        ],
+    ),
+    "an unknown backend": (
+        ['"--attention-backend"', '"FLASHINFRA"'],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the attention backend FLASHINFRA is unknown: no release from "
+                "0.24.0 to 0.33.0 has it"
+            )
+        ],
+    ),
+    "an unknown connector": (
+        ['"--kv-transfer-config"', '\'{"kv_connector":"NoConnector","kv_role":"kv_both"}\''],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the KV connector NoConnector is unknown: no release from "
+                "0.24.0 to 0.33.0 has it"
+            )
+        ],
+    ),
+    "an unknown parser": (
+        ['"--reasoning-parser"', '"nobody"'],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the reasoning parser nobody is unknown: no release from "
+                "0.24.0 to 0.33.0 has it"
+            )
+        ],
+    ),
+    "a parser that a plugin brings": (
+        ['"--reasoning-parser"', '"nobody"', '"--reasoning-parser-plugin"', '"nobody.py"'],
+        [],
+    ),
+    "twice with other values": (
+        ['"--max-num-seqs"', '"64"', '"--max-num-seqs"', '"32"'],
+        ["7:7 error LINT_TWICE --max-num-seqs is '32' here, and '64' on line 5"],
+    ),
+    "twice the same": (
+        ['"--max-num-seqs"', '"64"', '"--max-num-seqs"', '"64"'],
+        ["5:7 warning LINT_REPEATED --max-num-seqs stands again on line 7, with the same value"],
+    ),
+    "on and off": (
+        ['"--enable-prefix-caching"', '"--no-enable-prefix-caching"'],
+        [
+            (
+                "6:7 error LINT_CONTRADICTION --no-enable-prefix-caching contradicts "
+                "--enable-prefix-caching on line 5"
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments(lint: Lint, case: str) -> None:
+    lines, expected = ARGUMENTS[case]
+    found = [fault for fault in lint(with_args(*lines)) if fault.code != "LINT_CONFLICT"]
+    assert told(found) == expected

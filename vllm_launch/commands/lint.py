@@ -1,0 +1,178 @@
+"""recipes lint: what is wrong in recipe files, and what mends it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..catalog.shelf import Shelf
+from ..errors import CheckFailed, LaunchError, RecipeError, UsageError
+from ..lint import CODES, faults_of_file, faults_of_recipe, settled
+from ..lint.run import of_problems
+from ..streams import answer, remark
+from ..vllm_options import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..catalog.library import Library
+    from ..commandline import Invocation
+    from ..lint import Fault
+    from ..model.vllm import VllmOptions
+    from ..settings import Settings
+
+    # The directory that lends the words, the file, its kind, and its id where overlays count.
+    Job = tuple[Library, str, str, str]
+
+_RECIPES = (".yaml", ".yml", ".json")
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print what is wrong; exit status 4 where an error was found."""
+    if settings["list"]:
+        from ..render.lint import codes_text
+
+        answer(codes_text(CODES))
+        return 0
+    if settings["dry_run"] and not settings["fix"]:
+        raise UsageError("--dry-run goes with --fix", hint="lint changes nothing without --fix")
+    shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
+    paths = () if invocation.argument is None else (invocation.argument, *invocation.more)
+    jobs = list(dict.fromkeys(job for path in paths or (None,) for job in _jobs(shelf, path)))
+    found, tried = _lint(jobs)
+    if settings["fix"]:
+        from .lint_fix import mend
+
+        mend(jobs, found, only_print=bool(settings["dry_run"]))
+        if settings["dry_run"]:
+            return _status(found, settings)
+        found, tried = _lint(jobs)
+    _print(found, len(jobs), tried, settings)
+    return _status(found, settings)
+
+
+def _status(found: list[Fault], settings: Settings) -> int:
+    counts = ("error", "warning") if settings["strict"] else ("error",)
+    return CheckFailed.exit_status if any(one.severity in counts for one in found) else 0
+
+
+def _print(found: list[Fault], files: int, tried: int, settings: Settings) -> None:
+    from ..render import lint
+
+    if settings["output"] == "sarif":
+        answer(lint.sarif(found))
+    elif settings["output"] == "json":
+        from ..render.envelope import envelope
+
+        answer(envelope("lint", lint.record(found, files, tried)))
+    else:
+        answer(lint.text(found, files, tried))
+
+
+def _jobs(shelf: Shelf, path: str | None) -> Iterator[Job]:
+    """The files to look at: of a directory, all of them; of none, those of all in use."""
+    if path is None:
+        for library in shelf.libraries:
+            yield from files_of(library)
+    elif os.path.isdir(path):
+        yield from files_of(shelf.directory(path))
+    elif os.path.isfile(path) and path.endswith(_RECIPES):
+        yield shelf.lender(path), path, "recipe", ""
+    else:
+        what = "no recipe file" if os.path.exists(path) else "not there"
+        raise UsageError(f"{path} is {what}", hint="name a recipe file, or a recipes directory")
+
+
+def files_of(library: Library) -> Iterator[Job]:
+    """The files of a recipes directory: words, strategies, stores, recipes."""
+    taxonomy = os.path.join(library.directory, "taxonomy.yaml")
+    if os.path.isfile(taxonomy):
+        yield library, taxonomy, "taxonomy", ""
+    for kind, folder in (("strategy", "strategies"), ("kv_store", "kv_store")):
+        for path in library.files(folder):
+            yield library, path, kind, ""
+    for recipe_id in library.recipe_ids():
+        recipe = library.path_of(recipe_id)
+        if recipe is not None:
+            yield library, recipe, "recipe", recipe_id
+
+
+def _lint(jobs: list[Job]) -> tuple[list[Fault], int]:
+    """The faults of all files, and how many combinations were tried."""
+    options = load()
+    found: list[Fault] = []
+    tried = 0
+    for job in _told(jobs):
+        more, combinations = faults_in(job, options)
+        found += more
+        tried += combinations
+    return settled(found), tried
+
+
+def _told(jobs: list[Job]) -> Iterable[Job]:
+    """The jobs, with a line on a terminal that says how far this is."""
+    shown = sys.stderr.isatty()
+    for number, job in enumerate(jobs, 1):
+        if shown:
+            remark(f"\r\033[K{number}/{len(jobs)} {os.path.basename(job[1])}")
+        yield job
+    if shown:
+        remark("\r\033[K")
+
+
+def faults_in(job: Job, options: VllmOptions) -> tuple[list[Fault], int]:
+    """One file's faults, and the combinations tried; what cannot be read is a fault too."""
+    library, path, kind, recipe_id = job
+    try:
+        if kind == "recipe":
+            return _of_recipe(library, path, recipe_id, options)
+        return _of_words(library, path, kind, options), 0
+    except RecipeError as error:
+        return list(_unreadable(error, library.shown(path))), 0
+
+
+def _of_recipe(
+    library: Library, path: str, recipe_id: str, options: VllmOptions
+) -> tuple[list[Fault], int]:
+    from ..catalog.format import RECIPE
+
+    shown, taxonomy = library.shown(path), library.taxonomy
+    root, recipe, reading = library.examine(path, recipe_id)
+    found = list(of_problems(reading.problems))
+    if any(not problem.warning for problem in reading.problems):
+        return [*found, *faults_of_file(root, RECIPE, shown, taxonomy, options)], 0
+    recipe = recipe.replace(id=recipe.model.model_id)
+    more, tried = faults_of_recipe(
+        root, recipe, shown, taxonomy, library.strategy, library.kv_store, library.kv_stores(),
+        options,
+    )  # fmt: skip
+    return [*found, *more], tried
+
+
+def _of_words(library: Library, path: str, kind: str, options: VllmOptions) -> list[Fault]:
+    from ..catalog.files import read_past
+    from ..catalog.format import KV_STORE, STRATEGY, TAXONOMY
+    from ..catalog.kinds import Reading
+
+    reader = {"taxonomy": TAXONOMY, "strategy": STRATEGY, "kv_store": KV_STORE}[kind]
+    shown = library.shown(path)
+    root, problems, _ = read_past(path, shown)
+    reading = Reading(shown, library.own)
+    reading.key = os.path.splitext(os.path.basename(path))[0]
+    reading.problems += problems
+    value = reader(root, "", reading)
+    minimum = str(getattr(value, "min_vllm_version", ""))
+    found = list(of_problems(reading.problems))
+    return [*found, *faults_of_file(root, reader, shown, library.taxonomy, options, minimum)]
+
+
+def _unreadable(error: LaunchError, shown: str) -> Iterator[Fault]:
+    from ..lint import Fault
+
+    problems = getattr(error, "problems", ())
+    yield from of_problems(problems)
+    if not problems:
+        yield Fault(
+            code="LINT_FORMAT", severity="error", file=shown, what=error.message, remedy=error.hint
+        )

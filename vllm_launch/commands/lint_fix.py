@@ -1,0 +1,62 @@
+"""recipes lint --fix: mend files where that is mechanical."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import LaunchError
+from ..lint.fixes import mended
+from ..streams import answer, remark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..catalog.library import Library
+    from ..lint import Fault
+
+    Job = tuple[Library, str, str, str]
+
+
+def mend(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
+    """Rewrite the files with faults that have a mechanical remedy; print the differences."""
+    for library, path, *_ in jobs:
+        shown = library.shown(path)
+        edits = [edit for one in found for edit in one.edits if edit.file == shown]
+        if not edits:
+            continue
+        if path.endswith(".json"):
+            remark(f"{shown}: JSON is not mended\n")
+            continue
+        before = _read(path)
+        after, left = mended(before, edits)
+        for edit in left:
+            remark(f"{shown}:{edit.line}:{edit.column}: {edit.word!r} is left: mend it by hand\n")
+        if after != before:
+            answer(_difference(before, after, shown))
+            if not only_print:
+                _write(path, after)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def _write(path: str, text: str) -> None:
+    """Put the new text in the file's place at once, so that no half of it is ever there."""
+    path = os.path.realpath(path)
+    partial = f"{path}.{os.getpid()}"
+    try:
+        with open(partial, "x", encoding="utf-8", newline="") as file:
+            os.fchmod(file.fileno(), os.stat(path).st_mode & 0o7777)
+            file.write(text)
+        os.replace(partial, path)
+    except OSError as error:
+        raise LaunchError(f"cannot write {path}: {error.strerror}", code="cannot_write") from None
+
+
+def _difference(before: str, after: str, shown: str) -> str:
+    from difflib import unified_diff
+
+    old, new = (text.splitlines(keepends=True) for text in (before, after))
+    whole = unified_diff(old, new, fromfile=shown, tofile=f"{shown} (mended)")
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in whole)

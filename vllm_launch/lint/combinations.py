@@ -1,0 +1,173 @@
+"""Every combination that a recipe offers, resolved."""
+
+from __future__ import annotations
+
+from ..errors import LaunchError, NothingFits, RecipeError, UsageError
+from ..model.choice import Request
+from ..preflight.conflicts import RULES, switches
+from ..preflight.situation import Situation
+from ..resolve.features import modes_for
+from ..resolve.hardware import is_unsupported
+from ..resolve.stores import check_offload
+from .fault import Fault, at, of_finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.recipe import Preset, Variant
+    from ..model.source import Source
+    from ..model.taxonomy import HardwareProfile
+    from ..model.vllm import VllmOptions
+    from ..resolve.resolver import Resolver
+
+    Pick = tuple[str, str | None] | None  # a feature and its mode; None: the usual features
+
+_IMAGE = "lint"  # images are looked at by themselves
+
+
+class Trial:
+    """One recipe's combinations: what they used, and what was wrong with how many of them."""
+
+    def __init__(self, resolver: Resolver, stores: tuple[str, ...], options: VllmOptions) -> None:
+        self.resolver = resolver
+        self.recipe = resolver.recipe
+        self.stores = stores
+        self.options = options
+        self.tried = 0
+        self.layers: dict[int, str] = {}  # key paths of what was put forward, by their identity
+        self.variants: set[str] = set()
+        self.modes: set[tuple[str, str | None]] = set()
+        self._faults: dict[Fault, int] = {}
+        self._seen: dict[tuple[tuple[str, ...], ...], list[Fault]] = {}
+
+    def run(self) -> list[Fault]:
+        """Try all of them."""
+        for variant in self.recipe.variants.values():
+            for hardware in self.resolver.taxonomy.hardware_profiles.values():
+                if self.resolver.chooser.why_not(variant, hardware) is None:
+                    for strategy in self.resolver.chooser.offered(hardware):
+                        self._on(variant, hardware, strategy)
+        for preset in self.recipe.presets.values():
+            for name in preset.variants or (None,):
+                for point in (None, *preset.points):
+                    self._preset(preset, point, name)
+        return [fault.replace(combinations=count) for fault, count in self._faults.items()]
+
+    def _on(self, variant: Variant, hardware: HardwareProfile, strategy: str) -> None:
+        """One variant, hardware and strategy with each feature and each KV offload."""
+        picks = tuple(self._picks(variant, hardware, strategy))
+        for offload in self._offloads(hardware, strategy):
+            for pick in picks:
+                request = Request(
+                    variant=variant.id, hardware=hardware.id, strategy=strategy,
+                    kv_offload=offload, image=_IMAGE,
+                    add_features=(pick,) if pick is not None else (),
+                    drop_features=self._against(pick),
+                )  # fmt: skip
+                self.tried += 1
+                try:
+                    deployment = self.resolver.resolve(self.resolver.choose(request))
+                except NothingFits:
+                    continue  # too few GPUs, or nodes that cannot be joined: said by the recipe
+                except (UsageError, RecipeError) as error:
+                    self._refused(error)
+                    continue
+                self._look(deployment)
+
+    def _picks(self, variant: Variant, hardware: HardwareProfile, strategy: str) -> Iterator[Pick]:
+        """The usual features, then each other one and each mode."""
+        yield None
+        for feature in self.recipe.features.values():
+            if feature.strategies is not None and strategy not in feature.strategies:
+                continue
+            if is_unsupported(feature.hardware, hardware):
+                continue
+            modes: tuple[str | None, ...] = tuple(modes_for(feature, variant, hardware))
+            for mode in modes if feature.modes else (None,):
+                yield feature.id, mode
+
+    def _against(self, pick: Pick) -> tuple[str, ...]:
+        """The features that exclude a picked one, either way."""
+        if pick is None:
+            return ()
+        features = self.recipe.features
+        return tuple(
+            other.id
+            for other in features.values()
+            if other.id in features[pick[0]].excludes or pick[0] in other.excludes
+        )
+
+    def _offloads(self, hardware: HardwareProfile, strategy: str) -> Iterator[str | None]:
+        yield None
+        for option in self.resolver.taxonomy.kv_offload.values():
+            try:
+                check_offload(option, self.recipe, self.resolver.strategy(strategy), hardware)
+            except LaunchError:
+                continue
+            yield option.id
+        yield from self.stores
+
+    def _preset(self, preset: Preset, point: str | None, variant: str | None) -> None:
+        request = Request(preset=preset.id, point=point, variant=variant, image=_IMAGE)
+        self.tried += 1
+        try:
+            deployment = self.resolver.resolve(self.resolver.choose(request))
+        except LaunchError as error:
+            name = preset.id if point is None else f"{preset.id}:{point}"
+            where = preset.where if point is None else preset.points[point].where
+            what = f"the preset {name} does not resolve: {_plain(error, where)}"
+            self._count(at(where, "LINT_PRESET", "error", what, error.hint))
+            return
+        self._look(deployment)
+
+    def _refused(self, error: LaunchError) -> None:
+        where = self.recipe.where
+        what = f"a combination that is offered does not resolve: {_plain(error, where)}"
+        self._count(at(where, "LINT_UNRESOLVED", "error", what, error.hint))
+
+    def _look(self, deployment: Deployment) -> None:
+        choice = deployment.choice
+        self.variants.add(choice.variant)
+        self.modes.update(choice.features)
+        for process in deployment.processes:
+            if choice.kv_offload is None or choice.preset is not None:
+                self._note_layers(process)
+            for fault in self._conflicts(deployment, process):
+                self._count(fault)
+
+    def _note_layers(self, process: ProcessPlan) -> None:
+        layers = self.layers
+        for argument in process.layers:
+            layers[id(argument[2])] = argument[2].layer
+        for argument in process.arguments:
+            layers[id(argument[2])] = argument[2].layer
+        for variable in process.variable_layers:
+            layers[id(variable[2])] = variable[2].layer
+
+    def _conflicts(self, deployment: Deployment, process: ProcessPlan) -> list[Fault]:
+        """What the process's arguments have against each other; the same for the same ones."""
+        key = tuple([argument[1] for argument in process.arguments])
+        found = self._seen.get(key)
+        if found is None:
+            situation = Situation(deployment=deployment, process=process, options=self.options)
+            found = self._seen[key] = list(self._clashes(situation))
+        return found
+
+    def _clashes(self, situation: Situation) -> Iterator[Fault]:
+        for rule in RULES:
+            for finding in rule(situation):
+                source = finding.source
+                place = source if source is not None and source.file else self.recipe.where
+                fault = of_finding("LINT_CONFLICT", finding, place)
+                # A later layer that turns a switch back is how layers are meant.
+                yield fault.replace(severity="note") if rule is switches else fault
+
+    def _count(self, fault: Fault) -> None:
+        self._faults[fault] = self._faults.get(fault, 0) + 1
+
+
+def _plain(error: LaunchError, where: Source) -> str:
+    """An error's message without the place that the fault has anyway."""
+    return error.message.removeprefix(f"{where.file}:")

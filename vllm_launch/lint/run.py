@@ -1,0 +1,135 @@
+"""All of the faults of one file."""
+
+from __future__ import annotations
+
+from ..catalog.format import RECIPE
+from ..resolve.resolver import Resolver
+from . import flags, images, json_text, lists, memory, names, unreachable
+from .combinations import Trial
+from .fault import SEVERITIES, Fault, at
+from .scope import scope_of
+from .written import blocks as blocks_of
+from .written import images as images_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ..catalog.kinds import Reader
+    from ..catalog.tree import Node
+    from ..model.problem import Problem
+    from ..model.recipe import Recipe
+    from ..model.strategy import KvStore, Strategy
+    from ..model.taxonomy import Taxonomy
+    from ..model.vllm import VllmOptions
+    from .scope import Scope
+    from .written import Block
+
+
+# Arguments of programs that are not vLLM.
+_OTHER_PROGRAMS = (".dynamo.frontend_args", ".dynamo.frontend_env")
+
+
+def of_problems(problems: Iterable[Problem]) -> Iterator[Fault]:
+    """What the catalog found in reading a file."""
+    for one in problems:
+        yield Fault(
+            code="LINT_FORMAT",
+            severity="warning" if one.warning else "error",
+            file=one.file,
+            line=one.line,
+            column=one.column,
+            path=one.path,
+            what=one.message,
+            remedy=one.hint,
+        )
+
+
+def faults_of_file(
+    root: Node,
+    reader: Reader,
+    file: str,
+    taxonomy: Taxonomy,
+    options: VllmOptions,
+    minimum: str = "",
+) -> list[Fault]:
+    """What is wrong in a taxonomy, a strategy, a KV store, or a recipe that cannot be read."""
+    blocks = list(blocks_of(root, reader, file))
+    scope = scope_of(options, taxonomy, None, blocks, minimum)
+    found = [fault for block in blocks for fault in _of_block(block, scope)]
+    return [*found, *images.named(images_of(root, reader, file))]
+
+
+def faults_of_recipe(
+    root: Node,
+    recipe: Recipe,
+    file: str,
+    taxonomy: Taxonomy,
+    strategy: Callable[[str], Strategy],
+    kv_store: Callable[[str], KvStore],
+    stores: tuple[str, ...],
+    options: VllmOptions,
+) -> tuple[list[Fault], int]:
+    """What is wrong in a recipe, and how many combinations were tried."""
+    blocks = list(blocks_of(root, RECIPE, file))
+    scope = scope_of(options, taxonomy, recipe, blocks)
+    found = [fault for block in blocks for fault in _of_block(block, scope)]
+    found += images.named(images_of(root, RECIPE, file))
+    found += memory.figures(recipe)
+    resolver = Resolver(recipe, taxonomy, strategy, kv_store)
+    if not any(map(resolver.chooser.offered, taxonomy.hardware_profiles.values())):
+        found.append(_without_strategy(recipe))
+        return [*found, *_declared(recipe, found)], 0
+    trial = Trial(resolver, stores, options)
+    found += trial.run()
+    found += unreachable.unused(trial, blocks)
+    return [*found, *_declared(recipe, found)], trial.tried
+
+
+def _of_block(block: Block, scope: Scope) -> Iterator[Fault]:
+    if block.path.endswith(_OTHER_PROGRAMS):
+        return
+    span = scope.span(block.path)
+    yield from flags.flags_known(block, span)
+    yield from flags.values_right(block, span)
+    yield from json_text.readable(block, span)
+    yield from json_text.keys_known(block, span)
+    yield from names.parts_known(block, span, scope.plugins)
+    yield from names.variables_known(block, span)
+    yield from lists.consistent(block)
+    if scope.recipe is not None:
+        yield from lists.mandatory_kept(block, scope.recipe)
+
+
+def _without_strategy(recipe: Recipe) -> Fault:
+    # vLLM-Omni splits a model by stages of its own.
+    severity = "note" if recipe.omni is not None else "warning"
+    return at(
+        recipe.where.replace(layer="compatible_strategies"), "LINT_NO_STRATEGY", severity,
+        "no strategy is offered on any hardware, so nothing resolves",
+        "Name one under compatible_strategies.",
+    )  # fmt: skip
+
+
+def _declared(recipe: Recipe, found: list[Fault]) -> Iterator[Fault]:
+    """Names under model.unreleased that are in a release, or nowhere in the recipe."""
+    used = [fault.what for fault in found if fault.code == "LINT_UNRELEASED"]
+    for name in recipe.model.unreleased:
+        if not any(name in text for text in used):
+            yield at(
+                recipe.where.replace(layer="model.unreleased"), "LINT_UNRELEASED", "warning",
+                f"{name} is in a release, or not used in this recipe",
+                "Take it off the list.",
+            )  # fmt: skip
+
+
+def settled(faults: Iterable[Fault]) -> list[Fault]:
+    """Each fault once, by file and place; the worst first where places are the same."""
+    once: dict[tuple[str, str, int, int, str], Fault] = {}
+    for fault in faults:
+        key = (fault.file, fault.code, fault.line, fault.column, fault.what)
+        once.setdefault(key, fault)
+    return sorted(
+        once.values(),
+        key=lambda one: (one.file, one.line, one.column, SEVERITIES.index(one.severity), one.code),
+    )

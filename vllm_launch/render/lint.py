@@ -1,0 +1,110 @@
+"""What lint found, as text, as records and as SARIF."""
+
+from __future__ import annotations
+
+from ..lint.codes import CODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ..lint import Fault
+
+_WIDTH = 98
+_INDENT = " " * 4
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def text(found: Sequence[Fault], files: int, tried: int) -> str:
+    """Each fault with its place and what mends it, then the counts."""
+    lines: list[str] = []
+    for one in found:
+        lines += _fault(one)
+    return "\n".join([*lines, _counts(found, files, tried)]) + "\n"
+
+
+def _fault(one: Fault) -> Iterator[str]:
+    import textwrap
+
+    yield f"{one.place}: {one.severity} {one.code}"
+    times = f" (in {one.combinations} combinations)" if one.combinations > 1 else ""
+    where = f"at {one.path}" if one.path else ""
+    for part in (f"{one.what}{times}", one.remedy, where):
+        yield from textwrap.wrap(
+            part, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT,
+            break_on_hyphens=False, break_long_words=False,
+        )  # fmt: skip
+
+
+def _counts(found: Sequence[Fault], files: int, tried: int) -> str:
+    counts = []
+    for severity in ("error", "warning", "note"):
+        number = sum(one.severity == severity for one in found)
+        counts.append(f"{number} {severity}{'s' * (number != 1)}")
+    looked = f"{files} file{'s' * (files != 1)}, {tried} combinations"
+    return f"{', '.join(counts)} in {looked}"
+
+
+def record(found: Sequence[Fault], files: int, tried: int) -> dict[str, Any]:
+    """The same for programs."""
+    return {"files": files, "combinations": tried, "faults": [_record(one) for one in found]}
+
+
+def _record(one: Fault) -> dict[str, Any]:
+    return {
+        "code": one.code,
+        "severity": one.severity,
+        "file": one.file,
+        "line": one.line or None,
+        "column": one.column or None,
+        "path": one.path or None,
+        "what": one.what,
+        "remedy": one.remedy or None,
+        "combinations": one.combinations or None,
+        "fixable": bool(one.edits),
+    }
+
+
+def sarif(found: Sequence[Fault]) -> str:
+    """A SARIF 2.1.0 log, as code hosts show it beside the lines."""
+    import json
+
+    from .. import __version__
+
+    rules = [{"id": code, "shortDescription": {"text": about}} for code, about in CODES.items()]
+    driver = {"name": "vllm-launch", "version": __version__, "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(one) for one in found],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _result(one: Fault) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(one.file)}}
+    if one.line:
+        place["region"] = {"startLine": one.line}
+        if one.column:
+            place["region"]["startColumn"] = one.column
+    location: dict[str, Any] = {"physicalLocation": place}
+    if one.path:
+        location["logicalLocations"] = [{"fullyQualifiedName": one.path}]
+    message = f"{one.what}. {one.remedy}" if one.remedy else one.what
+    return {
+        "ruleId": one.code,
+        "ruleIndex": list(CODES).index(one.code),
+        "level": one.severity,
+        "message": {"text": message},
+        "locations": [location],
+    }
+
+
+def codes_text(codes: Mapping[str, str]) -> str:
+    """Every code with what it looks at."""
+    width = max(map(len, codes))
+    return "".join(f"{code:{width}}  {about}\n" for code, about in codes.items())
