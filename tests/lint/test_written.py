@@ -115,8 +115,8 @@ ARGUMENTS = {
         ['"--attention-backend"', '"FLASHINFRA"'],
         [
             (
-                "5:7 error LINT_UNKNOWN the attention backend FLASHINFRA is unknown: no release from "
-                "0.24.0 to 0.33.0 has it"
+                "5:7 error LINT_UNKNOWN the attention backend FLASHINFRA is unknown: no release "
+                "from 0.24.0 to 0.33.0 has it"
             )
         ],
     ),
