@@ -135,6 +135,25 @@ def check(deployment: Deployment, strategy: str) -> None:
 
 
 @pytest.mark.parametrize("recipe_id", RECIPES)
+def test_what_fits_one_gpu_easily_takes_one(library: Library, recipe_id: str) -> None:
+    """With a third of it left for the KV cache: the rest of the node is for other servers."""
+    recipe, profiles = library.recipe(recipe_id), library.taxonomy.hardware_profiles
+    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    for own, variant, hardware in COMBINATIONS:
+        profile = profiles[hardware]
+        if own != recipe_id or profile.brand not in ("NVIDIA", "AMD"):
+            continue
+        needed = recipe.variants[variant].vram_minimum_gb
+        assert needed, variant
+        if needed > profile.vram_gb / profile.gpu_count * 2 / 3:
+            continue
+        made = resolver.resolve(resolver.choose(Request(variant=variant, hardware=hardware)))
+        if made.choice.strategy == "single_node_tp":
+            sizes = {process.value("--tensor-parallel-size") for process in made.processes}
+            assert sizes == {"1"}, (variant, hardware)
+
+
+@pytest.mark.parametrize("recipe_id", RECIPES)
 def test_every_preset_and_point_resolves(library: Library, recipe_id: str) -> None:
     recipe = library.recipe(recipe_id)
     resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
