@@ -140,7 +140,7 @@ BASH = shutil.which("bash")
 @pytest.mark.parametrize(
     ("words", "offers"),
     [
-        (["vllm-launch", "serve", "mini"], [FLASH, M3]),
+        (["vllm-launch", "serve", "minimaxai/minimax-m3"], [FLASH, M3]),
         (["vllm-launch", "serve", M3, "--preset", "mi355x_agentx", ":", "tp2"],
          ["tp2_c1", "tp2_c2"]),
         (["vllm-launch", "serve", M3, "--variant", ""], ["default", "mxfp8", "nvfp4", "mxfp4"]),
