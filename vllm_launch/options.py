@@ -127,6 +127,9 @@ OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
                 choices=("shell", "json", "argv", "env"),
                 help="How to print it.")  # fmt: skip
 TEXT_OR_JSON = OUTPUT.replace(choices=("text", "json"))
+PART_IMAGE = Option(name="part_image", flags=("--part-image",), metavar="ROLE=REF", many=True,
+                    help="kubernetes, compose: the image of what runs beside the servers, such as "
+                         "router=REF.")  # fmt: skip
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
@@ -176,7 +179,7 @@ COMMANDS = (
                    help="The engine."),
             Option(name="out", flags=("--out",), metavar="DIR",
                    help="Write the files into this directory; without it they are printed."),
-            *CHOICE, *RUNTIME,
+            *CHOICE, *RUNTIME, PART_IMAGE,
         ),
         passes_on=True,
         examples=(

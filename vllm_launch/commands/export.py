@@ -6,6 +6,7 @@ from .. import __version__
 from ..errors import UsageError
 from ..export import Brief
 from ..model.part import Part
+from ..options import TARGETS
 from ..render.shell import quote
 from ..resolve.parts import parts as parts_of
 from ..streams import answer, remark
@@ -31,6 +32,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     target = settings["to"]
     if target is None:
         raise UsageError("export needs a target", hint="give --to, as in --to slurm")
+    _refuse_options_of_others(target, invocation, settings)
     exporter = _exporter(target)
     plan = make(invocation, settings)
     brief = _brief(plan, invocation, settings)
@@ -48,8 +50,22 @@ def run(invocation: Invocation, settings: Settings) -> int:
     return 0
 
 
+def _refuse_options_of_others(target: str, invocation: Invocation, settings: Settings) -> None:
+    """Raise UsageError for an option given for this run whose help begins with other targets."""
+    for option in invocation.command.options:
+        targets = option.help.partition(": ")[0].split(", ")
+        source = settings.source(option.name)
+        own = target in targets or not set(TARGETS).issuperset(targets)
+        if source.startswith("-") and not own:
+            raise UsageError(f"{source} is for --to {' and '.join(targets)}", hint="leave it out")
+
+
 def _exporter(target: str) -> Callable[[Brief], Sequence[ExportFile]]:
     """The target's own function; only its module is loaded."""
+    if target == "compose":
+        from ..export.compose import files
+
+        return files
     raise UsageError(f"no such target: {target}")
 
 
@@ -67,7 +83,7 @@ def _brief(plan: Plan, invocation: Invocation, settings: Settings) -> Brief:
         deployment=plan.deployment,
         parts=_parts(plan),
         header=tuple(_header(plan, invocation)),
-        setup=container_setup(plan, settings),
+        setup=container_setup(plan, settings, "docker" if settings["to"] == "compose" else None),
         passed_by_name=plan.passed_by_name,
         options={name: value for name, value, _ in settings if name in shown},
     )

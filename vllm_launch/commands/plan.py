@@ -314,7 +314,7 @@ def _operator_arguments(invocation: Invocation, settings: Settings) -> Arguments
 
 
 def _in_container(settings: Settings) -> bool:
-    return settings["runtime"] in ("docker", "podman")
+    return settings["runtime"] in ("docker", "podman") or settings["to"] == "compose"
 
 
 def _endpoints(settings: Settings) -> dict[str, str]:
@@ -336,7 +336,8 @@ def _without_effect(
 ) -> Iterator[str]:
     """What was asked for and changes nothing: it is not dropped in silence."""
     for name in ("name", "hardened"):
-        if settings[name] and not _in_container(settings):
+        names_the_whole = name == "name" and settings["to"]
+        if settings[name] and not _in_container(settings) and not names_the_whole:
             yield f"{settings.source(name)} is for containers, and this server is native"
     there = {name for plan in deployment.processes for name in placeholders(plan)}
     router = deployment.router or ""

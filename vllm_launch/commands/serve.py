@@ -33,12 +33,16 @@ def run(invocation: Invocation, settings: Settings) -> int:
     return 0
 
 
-def container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
+def container_setup(
+    plan: Plan, settings: Settings, default: str | None = None
+) -> ContainerSetup | None:
     """How a container is to be run here; None for a native server.
+
+    ``default`` is the engine where none is asked for.
 
     Raises UsageError for a container that no image is known for.
     """
-    engine = settings["runtime"]
+    engine = settings["runtime"] or default
     if engine in (None, "native"):
         return None
     if plan.deployment.image is None:

@@ -38,5 +38,11 @@ class ExportFile(Record):
 
 
 def commented(brief: Brief, mark: str = "#") -> str:
-    """The header as comment lines."""
-    return "".join(f"{mark} {line}".rstrip() + "\n" for line in brief.header)
+    """The header as comment lines. Whatever is in it, none goes on outside of its comment."""
+    lines = [line for text in brief.header for line in text.splitlines() or [""]]
+    return "".join(f"{mark} {_shown(line)}".rstrip() + "\n" for line in lines)
+
+
+def _shown(line: str) -> str:
+    """A line with characters that no file should hold as escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)

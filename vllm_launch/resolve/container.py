@@ -7,6 +7,8 @@ from ..model.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..model.deployment import ProcessPlan
     from ..model.source import Variable
     from ..model.taxonomy import HardwareProfile
@@ -37,6 +39,66 @@ class ContainerSetup(Record):
 PORTABLE = ContainerSetup()
 
 
+class Access(Record):
+    """What a container is given of its machine, for one reason."""
+
+    privileged: bool = False
+    host_network: bool = False
+    gpus: tuple[str, ...] | None = None  # NVIDIA's, which the engine hands in; (): all of them
+    security: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()  # capabilities
+    add: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()  # each at its own path
+    groups: tuple[str, ...] = ()
+    host_ipc: bool = False
+    shm_size: str = ""
+    ulimits: tuple[tuple[str, int], ...] = ()
+
+
+class Container(Record):
+    """One container, before it is written in an engine's words."""
+
+    engine: str
+    name: str | None = None
+    access: tuple[Access, ...] = ()
+    publish: str = ""  # "ADDRESS:", or "" for every interface
+    port: str | None = None  # the same inside and outside
+    mounts: tuple[tuple[str, str, bool], ...] = ()  # outside, inside, whether it can be written
+    passed_by_name: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    image: str
+    entrypoint: str | None = None  # None: the image's own
+    command: tuple[str, ...] = ()
+
+
+def container_of(
+    process: ProcessPlan,
+    hardware: HardwareProfile,
+    image: str,
+    setup: ContainerSetup = PORTABLE,
+) -> Container:
+    """The container that one server runs in."""
+    argv = process.argv
+    own_start = process.program == _IMAGE_STARTS
+    return Container(
+        engine=setup.engine,
+        name=setup.name,
+        access=(*_devices(process, hardware, setup), *_privileges(process, setup)),
+        publish=setup.publish,
+        port=process.value("--port") or "8000",
+        mounts=(
+            (setup.hub_cache, setup.hub_cache_inside, True),
+            *((path, path, False) for path in _mounted(process, setup)),
+        ),
+        passed_by_name=setup.passed_by_name,
+        variables=tuple((name, text) for name, text, _ in _environment(process, hardware, setup)),
+        image=image,
+        entrypoint=None if own_start else argv[0],
+        command=tuple(argv[len(_IMAGE_STARTS) if own_start else 1 :]),
+    )
+
+
 def container_argv(
     process: ProcessPlan,
     hardware: HardwareProfile,
@@ -44,39 +106,77 @@ def container_argv(
     setup: ContainerSetup = PORTABLE,
 ) -> list[str]:
     """The command that runs one process in a container."""
-    port = process.value("--port") or "8000"
-    argv = [setup.engine, "run", *(("--name", setup.name) if setup.name else ())]
-    argv += _devices(process, hardware, setup)
-    argv += _privileges(process, setup)
-    argv += ["-p", f"{setup.publish}{port}:{port}"]
-    argv += ["-v", f"{setup.hub_cache}:{setup.hub_cache_inside}"]
-    for path in _mounted(process, setup):
-        argv += ["-v", f"{path}:{path}:ro"]
-    for name in setup.passed_by_name:
+    return run_argv(container_of(process, hardware, image, setup))
+
+
+def run_argv(container: Container) -> list[str]:
+    """A container as the docker or podman command that runs it."""
+    argv = [container.engine, "run", *(("--name", container.name) if container.name else ())]
+    for access in container.access:
+        argv += _access_argv(access, container.engine)
+    if container.port is not None:
+        argv += ["-p", f"{container.publish}{container.port}:{container.port}"]
+    for outside, inside, writable in container.mounts:
+        argv += ["-v", f"{outside}:{inside}" if writable else f"{outside}:{inside}:ro"]
+    for name in container.passed_by_name:
         argv += ["-e", name]
-    for name, value, _ in _environment(process, hardware, setup):
+    for name, value in container.variables:
         argv += ["-e", f"{name}={value}"]
-    if process.program == _IMAGE_STARTS:
-        return [*argv, image, *process.argv[len(_IMAGE_STARTS) :]]
-    return [*argv, "--entrypoint", process.argv[0], image, *process.argv[1:]]
+    if container.entrypoint is not None:
+        argv += ["--entrypoint", container.entrypoint]
+    return [*argv, container.image, *container.command]
 
 
-def _devices(process: ProcessPlan, hardware: HardwareProfile, setup: ContainerSetup) -> list[str]:
+def _access_argv(access: Access, engine: str) -> list[str]:
+    """One reason's options; what is written and in which order is as the recorded commands are."""
+    argv = ["--privileged"] if access.privileged else []
+    argv += ["--network", "host"] if access.host_network else []
+    argv += _gpus_argv(access.gpus, engine)
+    if access.groups:  # AMD's, whose documents write it in one word
+        argv += [f"--device={path}" for path in access.devices]
+    argv += _each("--security-opt", access.security)
+    argv += [*_each("--cap-drop", access.drop), *_each("--cap-add", access.add)]
+    argv += () if access.groups else _each("--device", access.devices)
+    argv += _each("-v", [f"{path}:{path}" for path in access.mounts])
+    argv += _each("--group-add", access.groups)
+    argv += ["--ipc=host"] if access.host_ipc else []
+    argv += ["--shm-size", access.shm_size] if access.shm_size else []
+    return argv + _each("--ulimit", [f"{name}={limit}" for name, limit in access.ulimits])
+
+
+def _each(option: str, values: Iterable[str]) -> list[str]:
+    return [token for value in values for token in (option, value)]
+
+
+def _gpus_argv(gpus: tuple[str, ...] | None, engine: str) -> list[str]:
+    """Docker's own option, or CDI names for podman, which had none before version 5."""
+    if gpus is None:
+        return []
+    if engine == "podman":
+        return _each("--device", [f"nvidia.com/gpu={name}" for name in gpus or ("all",)])
+    # Docker reads the value as CSV: without quotes inside, the comma would end it.
+    return ["--gpus", f'"device={",".join(gpus)}"' if gpus else "all"]
+
+
+def _devices(
+    process: ProcessPlan, hardware: HardwareProfile, setup: ContainerSetup
+) -> tuple[Access, ...]:
     """The brand's part: which devices the container sees."""
     brand = hardware.generation if hardware.brand == "Intel" else hardware.brand
     if brand == "NVIDIA":
-        return _nvidia_devices(_mask(process, setup), setup)
+        mask = _mask(process, setup)
+        return (Access(gpus=tuple(mask.split(",")) if mask else ()),)
     if brand == "AMD":
-        return _amd_devices(setup)
+        return (_amd_devices(setup),)
     if brand == "Google":
         shared_memory = "/dev/shm"  # noqa: S108 - the device itself, for the TPU runtime
-        return ["--privileged", "--network", "host", "-v", f"{shared_memory}:{shared_memory}"]
+        return (Access(privileged=True, host_network=True, mounts=(shared_memory,)),)
     if brand == "cpu":
-        return ["--shm-size", "16g"]
+        return (Access(shm_size="16g"),)
     if brand == "xpu":
-        by_path = "/dev/dri/by-path"
-        return ["--device", "/dev/dri", "-v", f"{by_path}:{by_path}", "--shm-size", "16g"]
-    return []
+        by_path = ("/dev/dri/by-path",)
+        return (Access(devices=("/dev/dri",), mounts=by_path, shm_size="16g"),)
+    return ()
 
 
 def _mask(process: ProcessPlan, setup: ContainerSetup) -> str | None:
@@ -86,33 +186,31 @@ def _mask(process: ProcessPlan, setup: ContainerSetup) -> str | None:
     return next(said, ",".join(setup.devices) or None)
 
 
-def _nvidia_devices(mask: str | None, setup: ContainerSetup) -> list[str]:
-    """Docker's own option, or CDI names for podman, which had none before version 5."""
-    if setup.engine == "podman":
-        names = mask.split(",") if mask else ["all"]
-        return [token for name in names for token in ("--device", f"nvidia.com/gpu={name}")]
-    return ["--gpus", f'"device={mask}"' if mask else "all"]
-
-
-def _amd_devices(setup: ContainerSetup) -> list[str]:
+def _amd_devices(setup: ContainerSetup) -> Access:
     """Groups by number where it is known: the image's names may stand for other numbers."""
     gids = sorted({gid for gid in (setup.video_gid, setup.render_gid) if gid is not None})
-    groups = [str(gid) for gid in gids] or ["video"]
-    devices = ["--device=/dev/kfd", "--device=/dev/dri", "--security-opt", "seccomp=unconfined"]
-    return devices + [token for group in groups for token in ("--group-add", group)]
+    return Access(
+        devices=("/dev/kfd", "/dev/dri"),
+        security=("seccomp=unconfined",),
+        groups=tuple(str(gid) for gid in gids) or ("video",),
+    )
 
 
-def _privileges(process: ProcessPlan, setup: ContainerSetup) -> list[str]:
+def _privileges(process: ProcessPlan, setup: ContainerSetup) -> tuple[Access, ...]:
     """All privileges, or only what the plan needs."""
     if not setup.hardened:
-        return ["--privileged", "--ipc=host"]
-    # The image's root reads and writes a hub cache that belongs to somebody else.
-    argv = ["--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--cap-add", "DAC_OVERRIDE"]
-    for capability in _capabilities(process):
-        argv += ["--cap-add", capability]
-    if _uses_rdma(process):
-        argv += ["--device", "/dev/infiniband"]
-    return [*argv, "--shm-size", "16g", "--ulimit", "memlock=-1", "--ulimit", "stack=67108864"]
+        return (Access(privileged=True, host_ipc=True),)
+    return (
+        Access(
+            security=("no-new-privileges",),
+            drop=("ALL",),
+            # The image's root reads and writes a hub cache that belongs to somebody else.
+            add=("DAC_OVERRIDE", *_capabilities(process)),
+            devices=("/dev/infiniband",) if _uses_rdma(process) else (),
+            shm_size="16g",
+            ulimits=(("memlock", -1), ("stack", 67108864)),
+        ),
+    )
 
 
 def _capabilities(process: ProcessPlan) -> list[str]:

@@ -1,0 +1,145 @@
+"""Parts with their placeholders filled in, for engines whose addresses are known beforehand."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..resolve.endpoints import fill_json, fill_text, names_in
+from ..resolve.parts import meaning
+from ..resolve.parts import parts as parts_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..model.deployment import ProcessPlan
+    from ..model.part import ConfigFile, Part
+    from . import Brief
+
+_LOOPBACK = "127.0.0.1"
+OPERATOR = "operator"  # the layer of words in which a dollar sign is a dollar sign
+
+
+def filled_parts(brief: Brief, directory: str) -> tuple[Part, ...]:
+    """The parts that can be started, with every placeholder filled; files are in ``directory``.
+
+    On one machine all reach each other over the loopback address; of several machines the
+    operator gives the addresses. Raises UsageError for what nobody gave.
+    """
+    everything = parts_of(brief.deployment)
+    alone = len({part.node for part in everything}) == 1
+    found, unfilled = [], []
+    for part in startable(brief):
+        values = {}
+        for name in recipe_names(part):
+            stands = meaning(name, brief.deployment, everything)
+            if stands.kind == "file":
+                values[name] = f"{directory}/{file_name(part, name)}"
+            elif stands.kind == "node" and alone:
+                values[name] = _LOOPBACK
+            elif stands.default is not None:
+                values[name] = stands.default
+            else:
+                unfilled.append(name)
+        found.append(_filled(part, values))
+    _refuse(tuple(dict.fromkeys(unfilled)))
+    return tuple(found)
+
+
+def startable(brief: Brief) -> tuple[Part, ...]:
+    """The parts that are one plain command each; what needs a shell is started by hand."""
+    return tuple(part for part in brief.parts if part.argv)
+
+
+def by_hand(brief: Brief) -> tuple[str, ...]:
+    """Comment lines about the parts that only a shell could start."""
+    lines = []
+    for part in brief.parts:
+        if not part.argv:
+            lines += ["", f"To be started by hand, the {part.title}:"]
+            lines += [f"  {line}" for line in part.text.splitlines()]
+    return tuple(lines)
+
+
+def recipe_names(part: Part) -> tuple[str, ...]:
+    """The placeholders in a part's recipe text and files, each once."""
+    texts = list(_recipe_texts(part))
+    texts += [text for file in part.files for text in _texts_in(file.content)]
+    return tuple(dict.fromkeys(name for text in texts for name in names_in(text)))
+
+
+def used_files(part: Part) -> tuple[ConfigFile, ...]:
+    """The files that a part reads where its placeholders say; none that the operator named."""
+    names = {name for text in _recipe_texts(part) for name in names_in(text)}
+    return tuple(file for file in part.files if file.placeholder in names)
+
+
+def file_name(part: Part, placeholder: str) -> str:
+    """The name of the file that a placeholder stands for."""
+    return next(file.name for file in part.files if file.placeholder == placeholder)
+
+
+def file_text(file: ConfigFile) -> str:
+    """A configuration file as JSON."""
+    import json
+
+    return json.dumps(file.content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _recipe_texts(part: Part) -> Iterator[str]:
+    """A part's words and values, without those that are the operator's own."""
+    if part.plan is None:
+        yield from part.argv
+        yield from (value for _, value in part.env)
+        return
+    for _, tokens, source in part.plan.arguments:
+        yield from tokens if source.layer != OPERATOR else ()
+    yield from (value for _, value, source in part.plan.variables if source.layer != OPERATOR)
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts_in(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts_in(each)
+
+
+def _filled(part: Part, values: Mapping[str, str]) -> Part:
+    """A part with its placeholders filled, and only the files that it reads."""
+    files = tuple(
+        file.replace(content=fill_json(file.content, values)) for file in used_files(part)
+    )
+    if part.plan is None:
+        return part.replace(
+            argv=tuple(fill_text(word, values) for word in part.argv),
+            env=tuple((name, fill_text(value, values)) for name, value in part.env),
+            files=files,
+        )
+    plan = _filled_plan(part.plan, values)
+    env = tuple((name, value) for name, value, _ in plan.variables)
+    return part.replace(plan=plan, argv=tuple(plan.argv), env=env, files=files)
+
+
+def _filled_plan(plan: ProcessPlan, values: Mapping[str, str]) -> ProcessPlan:
+    arguments = tuple(
+        (flag, tokens, source)
+        if source.layer == OPERATOR
+        else (flag, tuple(fill_text(token, values) for token in tokens), source)
+        for flag, tokens, source in plan.arguments
+    )
+    variables = tuple(
+        (name, value if source.layer == OPERATOR else fill_text(value, values), source)
+        for name, value, source in plan.variables
+    )
+    return plan.replace(arguments=arguments, variables=variables)
+
+
+def _refuse(unfilled: tuple[str, ...]) -> None:
+    if unfilled:
+        options = " ".join(f"--endpoint {name}=…" for name in unfilled)
+        raise UsageError(
+            f"not filled in: {', '.join('$' + name for name in unfilled)}", hint=f"give {options}"
+        )
