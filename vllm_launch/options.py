@@ -130,6 +130,34 @@ TEXT_OR_JSON = OUTPUT.replace(choices=("text", "json"))
 PART_IMAGE = Option(name="part_image", flags=("--part-image",), metavar="ROLE=REF", many=True,
                     help="kubernetes, compose: the image of what runs beside the servers, such as "
                          "router=REF.")  # fmt: skip
+EXPORT_KUBERNETES = (
+    Option(name="namespace", flags=("--namespace",), metavar="NAME",
+           help="kubernetes: the namespace of every object."),
+    Option(name="secret_name", flags=("--secret-name",), metavar="NAME",
+           help="kubernetes: the Secret with the variables that are passed by name."),
+    Option(name="hub_cache_claim", flags=("--hub-cache-claim",), metavar="NAME",
+           help="kubernetes: the PersistentVolumeClaim with the hub cache."),
+    Option(name="hub_cache_path", flags=("--hub-cache-path",), metavar="DIR",
+           help="kubernetes: the nodes' directory with the hub cache."),
+    Option(name="gpu_resource", flags=("--gpu-resource",), metavar="NAME",
+           help="kubernetes: the resource that GPUs are, such as nvidia.com/mig-3g.71gb."),
+    Option(name="rdma_resource", flags=("--rdma-resource",), metavar="NAME[=N]",
+           help="kubernetes: the resource that RDMA devices are, and how many a pod has."),
+    Option(name="node_selector", flags=("--node-selector",), metavar="K=V", many=True,
+           help="kubernetes: run servers only on nodes with this label."),
+    Option(name="runtime_class", flags=("--runtime-class",), metavar="NAME",
+           help="kubernetes: the RuntimeClass of pods with GPUs."),
+    Option(name="resource_claim_template", flags=("--resource-claim-template",), metavar="NAME",
+           help="kubernetes: claims for pods with GPUs, such as a ComputeDomain's channel."),
+    Option(name="host_network", flags=("--host-network",), kind="flag",
+           help="kubernetes: servers use the node's network."),
+    Option(name="privileged", flags=("--privileged",), kind="flag",
+           help="kubernetes: servers run with all privileges."),
+    Option(name="disaggregated_set", flags=("--disaggregated-set",), kind="flag",
+           help="kubernetes: both pools in one DisaggregatedSet."),
+    Option(name="startup_minutes", flags=("--startup-minutes",), metavar="N", kind="count",
+           help="kubernetes: how long a server may take to start."),
+)  # fmt: skip
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
@@ -179,7 +207,7 @@ COMMANDS = (
                    help="The engine."),
             Option(name="out", flags=("--out",), metavar="DIR",
                    help="Write the files into this directory; without it they are printed."),
-            *CHOICE, *RUNTIME, PART_IMAGE,
+            *CHOICE, *RUNTIME, PART_IMAGE, *EXPORT_KUBERNETES,
         ),
         passes_on=True,
         examples=(

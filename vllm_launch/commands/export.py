@@ -66,6 +66,10 @@ def _exporter(target: str) -> Callable[[Brief], Sequence[ExportFile]]:
         from ..export.compose import files
 
         return files
+    if target == "kubernetes":
+        from ..export.kubernetes import files
+
+        return files
     raise UsageError(f"no such target: {target}")
 
 

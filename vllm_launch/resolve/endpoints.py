@@ -31,6 +31,18 @@ def names_in(text: str) -> list[str]:
     return [braced or bare for braced, bare in re.findall(_PATTERN, text)]
 
 
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """A text taken apart: what stands there as it is, and (True) names of placeholders."""
+    import re
+
+    found: list[tuple[str, bool]] = []
+    end = 0
+    for match in re.finditer(_PATTERN, text):
+        found += [(text[end : match.start()], False), (match[1] or match[2], True)]
+        end = match.end()
+    return [*found, (text[end:], False)]
+
+
 def fill_text(text: str, values: Mapping[str, str]) -> str:
     """Text with the known placeholders replaced; a longer name is never taken for a shorter."""
     if "$" not in text:
