@@ -15,17 +15,6 @@ from vllm_launch.vllm_options import load
 
 Lint = Callable[..., list[Fault]]
 
-HEAD = """\
-model:
-  model_id: org/repo
-  min_vllm_version: "0.24.0"
-"""
-TAIL = """\
-variants:
-  default: {precision: bf16}
-compatible_strategies: [single_node_tp]
-"""
-
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.lint.conftest import HEAD, TAIL, Lint, told
+from tests.lint.conftest import Lint, told
+from tests.lint.recipes import RECIPES, recipe
+from vllm_launch.catalog.library import Library, bundled
+from vllm_launch.commands.lint import faults_in
+from vllm_launch.model.vllm import VllmOptions
 
 
 def with_args(*lines: str) -> str:
     """A recipe whose base arguments begin on line 5."""
     items = "".join(f"    - {line}\n" for line in lines)
-    return f"{HEAD}  base_args:\n{items}{TAIL}"
+    return recipe(f"  base_args:\n{items}")
 
 
 ARGUMENTS = {
@@ -167,3 +173,35 @@ def test_arguments(lint: Lint, case: str) -> None:
     lines, expected = ARGUMENTS[case]
     found = [fault for fault in lint(with_args(*lines)) if fault.code != "LINT_CONFLICT"]
     assert told(found) == expected
+
+
+@pytest.mark.parametrize("case", RECIPES)
+def test_recipes(lint: Lint, case: str) -> None:
+    text, expected = RECIPES[case]
+    assert told(lint(text)) == expected
+
+
+def test_a_fault_is_told_once_with_the_combinations_that_meet_it(lint: Lint) -> None:
+    text, _ = RECIPES["arguments that need others"]
+    (fault,) = lint(text)
+    assert fault.path == "model.base_args"
+    assert fault.combinations > 10
+
+
+def test_what_two_uses_of_an_alias_share_is_told_once(lint: Lint) -> None:
+    text = recipe(tail=(
+        'variants:\n  a: {extra_args: &x ["--frobnicate"]}\n  b: {extra_args: *x}\n'
+        "compatible_strategies: [single_node_tp]\n"
+    ))  # fmt: skip
+    assert [line.partition(" the")[0] for line in told(lint(text))] == ["5:23 error LINT_UNKNOWN"]
+
+
+def test_a_recipe_in_json(tmp_path: Path, options: VllmOptions) -> None:
+    path = tmp_path / "repo.json"
+    path.write_text(
+        '{"model": {"model_id": "org/repo",\n "base_args": ["--frobnicate"]},\n'
+        ' "variants": {"default": {}}, "compatible_strategies": ["single_node_tp"]}'
+    )
+    library = Library(str(tmp_path), own=False, fallback=bundled())
+    found, _ = faults_in((library, str(path), "recipe", ""), options)
+    assert [line.partition(" the")[0] for line in told(found)] == ["2:16 error LINT_UNKNOWN"]

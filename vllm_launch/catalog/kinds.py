@@ -26,7 +26,7 @@ ABSENT: Any = object()
 SHAPES: dict[Any, tuple[Any, ...]] = {}
 
 # Beyond any machine, and few enough to be counted through.
-_MOST = 100_000
+MOST = 100_000
 # A file with more faults than this is no recipe with a slip in it: no guessing at what was meant.
 _HINTS = 100
 _CANDIDATES = 1000
@@ -198,8 +198,8 @@ def integer(node: Node, path: str, reading: Reading) -> Any:
 
 def count(node: Node, path: str, reading: Reading) -> Any:
     """How many there are of something."""
-    if node[0] != "int" or not 1 <= node[3] <= _MOST:
-        return _mismatch(node, path, reading, f"a whole number from 1 to {_MOST}")
+    if node[0] != "int" or not 1 <= node[3] <= MOST:
+        return _mismatch(node, path, reading, f"a whole number from 1 to {MOST}")
     return node[3]
 
 
@@ -207,8 +207,8 @@ def number_from(least: int) -> Reader:
     """A number, with or without a fraction."""
 
     def read(node: Node, path: str, reading: Reading) -> Any:
-        if node[0] not in ("int", "float") or not least <= node[3] <= _MOST:
-            return _mismatch(node, path, reading, f"a number from {least} to {_MOST}")
+        if node[0] not in ("int", "float") or not least <= node[3] <= MOST:
+            return _mismatch(node, path, reading, f"a number from {least} to {MOST}")
         return node[3]
 
     SHAPES[read] = ("number", least)
@@ -389,7 +389,7 @@ def table(
             values["where"] = reading.source(node, path)
         return record(**values)
 
-    SHAPES[read] = ("table", keys, required, ignored)
+    SHAPES[read] = ("table", keys, required, ignored, record)
     return read
 
 

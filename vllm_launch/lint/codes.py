@@ -21,7 +21,7 @@ CODES = {
     "LINT_ONE_ELEMENT": "a flag and its value are two elements",
     "LINT_JSON": "JSON values can be read, and hold no true or false in quotes",
     "LINT_JSON_TWICE": "no key stands twice in a JSON value",
-    "LINT_TWICE": "no flag or variable stands twice in a list with different values",
+    "LINT_TWICE": "no flag stands twice in a list with different values",
     "LINT_REPEATED": "no flag stands twice in a list with the same value",
     "LINT_CONTRADICTION": "no list holds a switch in both forms",
     "LINT_CONFLICT": "no combination has arguments that exclude or need each other",

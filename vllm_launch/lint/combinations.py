@@ -169,5 +169,7 @@ class Trial:
 
 
 def _plain(error: LaunchError, where: Source) -> str:
-    """An error's message without the place that the fault has anyway."""
-    return error.message.removeprefix(f"{where.file}:")
+    """An error's message without a place of this very file, which the fault has anyway."""
+    if not error.message.startswith(f"{where.file}:"):
+        return error.message
+    return error.message.removeprefix(f"{where.file}:").partition(": ")[2]

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 _QUOTES = ('"', "'")
 _SPACES = " \t"
+# What stands around a word: nothing is changed in the middle of another.
+_BEFORE = ("", " ", "\t", "\n", "[", "{", ",")
+_BEHIND = ("", " ", "\t", "\n", "\r", "]", "}", ",", ":")
 
 
 def mended(text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
@@ -68,8 +71,11 @@ def _written(text: str, start: int, word: str) -> tuple[str, int] | None:
     """The quotes that a word is written in, and where it ends."""
     for quote in ("", *_QUOTES):
         shown = _escaped(word, quote)
-        if shown is not None and text.startswith(shown, start):
-            return quote, start + len(shown)
+        if shown is None or not text.startswith(shown, start):
+            continue
+        end = start + len(shown)
+        if text[end : end + 1] in _BEHIND and text[start - 1 : start] in _BEFORE:
+            return quote, end
     return None
 
 
@@ -83,7 +89,8 @@ def _escaped(word: str, quote: str) -> str | None:
 
 def _quoted(word: str, quote: str) -> str:
     """A new word in the quotes of the old one; plain only where that is plainly a word."""
-    if not quote and word.startswith("--") and word.replace("-", "a").isalnum():
+    letters = word.replace("-", "a").replace("_", "a")
+    if not quote and word.startswith(("--", "VLLM_")) and letters.isalnum():
         return word
     for each in (quote or '"', *_QUOTES):
         shown = _escaped(word, each)
@@ -108,6 +115,10 @@ def _without(text: str, line_start: int, start: int, end: int) -> str:
         after = end + gap + 1
         while text[after : after + 1] in tuple(_SPACES):
             after += 1
+        if text[after : after + 1] in ("\r", "\n"):  # nothing more on its line
+            kept = text[line_start:start].rstrip()
+            after = after if kept else text.find("\n", after) + 1
+            return text[:line_start] + kept + text[after:]
         return text[:start] + text[after:]
     head = text[:start].rstrip()
     return (head.removesuffix(",") if head.endswith(",") else text[:start]) + tail

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Write the recipe format as JSON Schema, from the table that the catalog reads with.
+
+    write_schema.py [DIRECTORY]
+
+One file for each kind of file: recipe, taxonomy, strategy, kv_store. Editors check against them
+while one types; what a schema cannot say (names that must exist) is `recipes lint`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vllm_launch.catalog import format as recipe_format
+from vllm_launch.catalog import kinds
+from vllm_launch.catalog.kinds import SHAPES
+
+DIRECTORY = Path(__file__).parents[1] / "recipes" / "schema"
+DRAFT = "http://json-schema.org/draft-07/schema#"
+FILES = {
+    "recipe": recipe_format.RECIPE,
+    "taxonomy": recipe_format.TAXONOMY,
+    "strategy": recipe_format.STRATEGY,
+    "kv_store": recipe_format.KV_STORE,
+}
+MOST = kinds.MOST
+TEXT = {"type": "string"}
+NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$"}
+WORD = {"type": ["string", "integer", "number", "boolean"]}
+VARIABLE = {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+FLAG = {"type": "string", "pattern": r"^-\S*$"}
+IMAGE = {"type": "string", "pattern": "^[^-]"}
+BY_CUDA = {
+    "type": "object",
+    "patternProperties": {"^cu[0-9]+$": {"anyOf": [IMAGE, {"type": "null"}]}},
+    "additionalProperties": False,
+}
+BRANDS = ("nvidia", "amd", "tpu", "intel")
+IMAGES = {
+    "anyOf": [
+        IMAGE,
+        BY_CUDA,
+        {
+            "type": "object",
+            "properties": {name: {"anyOf": [IMAGE, BY_CUDA, {"type": "null"}]} for name in BRANDS},
+            "additionalProperties": False,
+        },
+    ]
+}
+CHECKPOINT = {
+    "type": "string",
+    "pattern": r"^[^-\s]\S*$",
+    "not": {"pattern": r"(^|/)\.\.(/|$)"},
+}
+# Readers that are made of no others.
+PLAIN: dict[Any, dict[str, Any]] = {
+    kinds.text: TEXT,
+    kinds.name: NAME,
+    kinds.file_name: NAME,
+    kinds.checkpoint: CHECKPOINT,
+    kinds.image: IMAGE,
+    kinds.flag: FLAG,
+    kinds.command: TEXT,
+    kinds.date: TEXT,
+    kinds.integer: {"type": "integer"},
+    kinds.count: {"type": "integer", "minimum": 1, "maximum": MOST},
+    kinds.boolean: {"type": "boolean"},
+    kinds.data: {},
+    kinds.mapping: {"type": "object"},
+    kinds.word: WORD,
+    kinds.arguments: {"type": "array", "items": WORD},
+    kinds.variables: {
+        "type": "object",
+        "propertyNames": VARIABLE,
+        "additionalProperties": {"anyOf": [WORD, {"type": "null"}]},
+    },
+    recipe_format.choice: {"type": ["boolean", "string"]},
+    recipe_format.flags: {"type": "array", "items": FLAG},
+    recipe_format.json_arguments: {
+        "type": "object",
+        "propertyNames": {"pattern": FLAG["pattern"]},
+        "additionalProperties": {"type": ["object", "null"]},
+    },
+}
+
+
+def main(argv: list[str]) -> int:
+    """Write the schemas."""
+    directory = Path(argv[0]) if argv else DIRECTORY
+    directory.mkdir(exist_ok=True)
+    for name, text in texts().items():
+        (directory / f"{name}.schema.json").write_text(text, encoding="utf-8")
+    return 0
+
+
+def texts() -> dict[str, str]:
+    """Each schema's text."""
+    return {
+        name: json.dumps(schema(reader, name), indent=2) + "\n" for name, reader in FILES.items()
+    }
+
+
+def schema(reader: Any, name: str) -> dict[str, Any]:
+    """The schema of one kind of file."""
+    definitions: dict[str, Any] = {}
+    whole = Maker(definitions).table(reader)
+    return {
+        "$schema": DRAFT,
+        "title": f"vllm-launch: {name}",
+        **whole,
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+class Maker:
+    """Turns readers into schemas; those of tables go into the definitions."""
+
+    def __init__(self, definitions: dict[str, Any]) -> None:
+        self.definitions = definitions
+
+    def of(self, reader: Any) -> dict[str, Any]:
+        """The schema of what a reader takes."""
+        if reader not in SHAPES:
+            return PLAIN[reader]
+        form, *parts = SHAPES[reader]
+        made: dict[str, Callable[..., dict[str, Any]]] = {
+            "table": lambda *_: self.reference(reader),
+            "list": lambda item: {"type": "array", "items": self.of(item)},
+            "keyed": self.keyed,
+            "named": self.named,
+            "some named": lambda value: {**self.named(value), "minProperties": 1},
+            "words": lambda words: {"enum": list(words)},
+            "number": lambda least: {"type": "number", "minimum": least, "maximum": MOST},
+            "one or keyed": lambda value: {"anyOf": [self.of(value), self.keyed(value)]},
+            "images": lambda _: IMAGES,
+            "image or": lambda value: {"anyOf": [IMAGE, self.of(value)]},
+        }
+        return made[form](*parts)
+
+    def keyed(self, value: Any) -> dict[str, Any]:
+        """A mapping with any keys; null is as good as nothing."""
+        return {"type": "object", "additionalProperties": or_null(self.of(value))}
+
+    def named(self, value: Any) -> dict[str, Any]:
+        """A mapping whose keys are names."""
+        return {**self.keyed(value), "propertyNames": {"pattern": NAME["pattern"]}}
+
+    def reference(self, reader: Any) -> dict[str, Any]:
+        """A table, as a reference to its definition."""
+        name = SHAPES[reader][4].__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}  # its place, should it stand in itself
+            self.definitions[name] = self.table(reader)
+        return {"$ref": f"#/definitions/{name}"}
+
+    def table(self, reader: Any) -> dict[str, Any]:
+        """A mapping with known keys."""
+        _, keys, required, ignored, record = SHAPES[reader]
+        properties = {
+            key: self.of(value) if key in required else or_null(self.of(value))
+            for key, value in keys.items()
+        }
+        whole = {
+            "description": (record.__doc__ or "").partition("\n")[0],
+            "type": "object",
+            "properties": {**properties, **{key: {} for key in ignored}},
+            "additionalProperties": False,
+        }
+        return {**whole, "required": list(required)} if required else whole
+
+
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same, or null, which is as good as nothing."""
+    if not schema:
+        return schema
+    if set(schema) <= {"type"}:
+        kinds_ = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        return {"type": [*kinds_, "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

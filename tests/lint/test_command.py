@@ -1,0 +1,240 @@
+"""recipes lint as an operator runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lint.recipes import recipe
+from vllm_launch.lint import CODES
+from vllm_launch.render.lint import codes_text
+
+ROOT = Path(__file__).parents[2]
+ERROR = recipe('  base_args: ["--frobnicate"]\n')
+WARNING = recipe('  base_env: {VLLM_FROBNICATE: "1"}\n')
+MENDABLE = recipe('  base_args: ["--max-num-seqs 64"]\n')
+CLEAN = recipe()
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def lint(*words: str, **how: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "vllm_launch", *words],
+            capture_output=True, text=True, cwd=tmp_path, check=False,
+            env={"HOME": str(tmp_path), "PATH": os.defpath, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+
+    return lint
+
+
+def test_one_file_as_text(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    path = recipe_file(ERROR)
+    done = run("recipes", "lint", str(path))
+    assert done.stdout == (
+        f"{path}:4:15: error LINT_UNKNOWN\n"
+        "    the flag --frobnicate is unknown: no release from 0.24.0 to 0.33.0 has it\n"
+        "    Correct it, or take it away.\n"
+        "    at model.base_args[0]\n"
+        "1 error, 0 warnings, 0 notes in 1 file, 50 combinations\n"
+    )
+    assert (done.returncode, done.stderr) == (4, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "status"),
+    [
+        (CLEAN, (), 0),
+        (CLEAN, ("--strict",), 0),
+        (WARNING, (), 0),
+        (WARNING, ("--strict",), 4),
+        (ERROR, (), 4),
+        ("model: [", (), 4),
+    ],
+    ids=["clean", "clean, strict", "warning", "warning, strict", "error", "no YAML"],
+)
+def test_exit_status(
+    run: Run, recipe_file: Callable[[str], Path], text: str, words: tuple[str, ...], status: int
+) -> None:
+    assert run("recipes", "lint", str(recipe_file(text)), *words).returncode == status
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("nowhere",), "nowhere is not there"),
+        (("nowhere.yaml",), "nowhere.yaml is not there"),
+        ((".",), ". is no recipes directory: it has no models/ folder"),
+        (("--dry-run",), "--dry-run goes with --fix"),
+        (("--output", "xml"), "--output: found 'xml'; expected text, json, sarif"),
+    ],
+    ids=["no directory", "no file", "no recipes", "nothing to fix", "no such form"],
+)
+def test_usage(run: Run, words: tuple[str, ...], told: str) -> None:
+    done = run("recipes", "lint", *words)
+    assert done.stderr.startswith(f"error: {told}\n")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_json(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    path = recipe_file(MENDABLE)
+    body = json.loads(run("recipes", "lint", str(path), "--output", "json").stdout)["lint"]
+    assert (body["files"], body["combinations"]) == (1, 50)
+    assert body["faults"] == [
+        {
+            "code": "LINT_ONE_ELEMENT",
+            "severity": "error",
+            "file": str(path),
+            "line": 4,
+            "column": 15,
+            "path": "model.base_args[0]",
+            "what": "'--max-num-seqs 64' is one element, and vLLM takes it for one flag",
+            "remedy": "Make two elements of it, '--max-num-seqs' and '64'.",
+            "combinations": None,
+            "fixable": True,
+        }
+    ]
+
+
+def test_sarif(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    """What SARIF 2.1.0 requires, and what code hosts show."""
+    path = recipe_file(WARNING)
+    log = json.loads(run("recipes", "lint", str(path), "--output", "sarif").stdout)
+    assert log["version"] == "2.1.0"
+    (only,) = log["runs"]
+    driver = only["tool"]["driver"]
+    assert driver["name"] == "vllm-launch"
+    assert [rule["id"] for rule in driver["rules"]] == list(CODES)
+    (result,) = only["results"]
+    assert result["level"] in ("none", "note", "warning", "error")
+    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "LINT_UNKNOWN"
+    assert result["message"]["text"].startswith("the variable VLLM_FROBNICATE is unknown")
+    (location,) = result["locations"]
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": str(path)},
+        "region": {"startLine": 4, "startColumn": 14},
+    }
+
+
+def test_several_files_and_directories(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    path = recipe_file(CLEAN)
+    (path.parent / "other.yaml").write_text(ERROR.replace("org/repo", "org/other"))
+    done = run("recipes", "lint", str(path), str(path.parents[2]))
+    assert done.stdout.splitlines()[-1] == (
+        "1 error, 0 warnings, 0 notes in 3 files, 150 combinations"
+    )
+
+
+def test_a_directory_is_gone_through_past_what_cannot_be_read(
+    run: Run, recipe_file: Callable[[str], Path]
+) -> None:
+    root = recipe_file(ERROR).parents[2]
+    (root / "models" / "org" / "broken.yaml").write_text("model: [")
+    (root / "strategies").mkdir()
+    (root / "strategies" / "odd.yaml").write_text("name: odd\nvllm_args: [--frobnicate]\n")
+    done = run("recipes", "lint", str(root))
+    places = [line.split(": ")[0].removeprefix(f"{root}/") for line in done.stdout.splitlines()]
+    told = [place for place in places if place.endswith(tuple("0123456789"))]
+    assert told == [
+        "models/org/broken.yaml:2:1",
+        "models/org/repo.yaml:4:15",
+        "strategies/odd.yaml:1:1",
+        "strategies/odd.yaml:2:13",
+    ]
+
+
+def test_a_strategy_that_nothing_knows_how_to_run(
+    run: Run, recipe_file: Callable[[str], Path]
+) -> None:
+    root = recipe_file(
+        recipe(tail="variants: {default: {}}\ncompatible_strategies: [single_node_xp]\n")
+    ).parents[2]
+    taxonomy = (ROOT / "recipes" / "taxonomy.yaml").read_text()
+    (root / "taxonomy.yaml").write_text(
+        taxonomy.replace("strategies:\n", "strategies:\n  - single_node_xp\n", 1)
+    )
+    (root / "strategies").mkdir()
+    (root / "strategies" / "single_node_xp.yaml").write_text(
+        "name: single_node_xp\ndeploy_type: single_node\n"
+    )
+    done = run("recipes", "lint", str(root), "--output", "json")
+    (fault,) = [
+        each
+        for each in json.loads(done.stdout)["lint"]["faults"]
+        if each["code"] == "LINT_UNRESOLVED"
+    ]
+    assert fault["what"] == (
+        "a combination that is offered does not resolve: the strategy 'single_node_xp' has no "
+        "known parallelism flags"
+    )
+    assert fault["combinations"] > 10
+
+
+def test_fix_changes_the_file_and_prints_how(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    path = recipe_file(MENDABLE)
+    path.chmod(0o640)
+    done = run("recipes", "lint", "--fix", str(path))
+    assert done.stdout == (
+        f"--- {path}\n+++ {path} (mended)\n@@ -1,7 +1,7 @@\n"
+        ' model:\n   model_id: org/repo\n   min_vllm_version: "0.24.0"\n'
+        '-  base_args: ["--max-num-seqs 64"]\n'
+        '+  base_args: ["--max-num-seqs", "64"]\n'
+        " variants:\n   default: {precision: bf16}\n compatible_strategies: [single_node_tp]\n"
+        "0 errors, 0 warnings, 0 notes in 1 file, 50 combinations\n"
+    )
+    assert done.returncode == 0
+    assert path.read_text() == MENDABLE.replace('"--max-num-seqs 64"', '"--max-num-seqs", "64"')
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in path.parent.iterdir()] == ["repo.yaml"]
+
+
+def test_a_dry_run_of_fix_changes_nothing(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    path = recipe_file(MENDABLE)
+    done = run("recipes", "lint", "--fix", "--dry-run", str(path))
+    assert '+  base_args: ["--max-num-seqs", "64"]\n' in done.stdout
+    assert done.returncode == 4
+    assert path.read_text() == MENDABLE
+
+
+def test_what_is_shown_on_a_terminal_alone(recipe_file: Callable[[str], Path]) -> None:
+    """How far a run is stands on the standard error where that is a terminal."""
+    path = recipe_file(CLEAN)
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "vllm_launch", "recipes", "lint", str(path)]
+    done = subprocess.run(
+        words, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False,
+        env={"HOME": str(path.parent), "PATH": os.defpath, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = os.read(ours, 1000)
+    os.close(ours)
+    assert b"1/1 repo.yaml" in shown
+    assert shown.endswith(b"\r\x1b[K")
+    assert done.stdout == "0 errors, 0 warnings, 0 notes in 1 file, 50 combinations\n"
+
+
+def test_an_overlay_is_told_by_its_own_file(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    root = recipe_file(CLEAN).parents[2]
+    overlay = root / "overlays" / "org" / "repo.yaml"
+    overlay.parent.mkdir(parents=True)
+    overlay.write_text('model:\n  base_args+: ["--frobnicate"]\n')
+    done = run("--recipes-dir", str(root), "recipes", "lint", "--output", "json")
+    faults = json.loads(done.stdout)["lint"]["faults"]
+    errors = [(each["file"], each["line"]) for each in faults if each["severity"] == "error"]
+    assert errors == [(str(overlay), 2)]
+
+
+def test_the_codes_are_listed(run: Run) -> None:
+    done = run("recipes", "lint", "--list")
+    assert done.stdout == codes_text(CODES)
+    assert done.returncode == 0
