@@ -255,7 +255,7 @@ def test_an_option_that_does_not_exist(
             "role",
             (*DRY, "--role", "boss"),
             "--role: found 'boss'; expected server, head, worker, prefill, decode, instance, "
-            "router, store, master, companion, etcd, nats, frontend",
+            "router, store, master, companion, etcd, nats, frontend, proxy",
         ),
         case(
             "runtime",
@@ -282,7 +282,7 @@ def test_an_option_that_does_not_exist(
             "empty choice",
             (*DRY, "--role="),
             "--role: found ''; expected server, head, worker, prefill, decode, instance, "
-            "router, store, master, companion, etcd, nats, frontend",
+            "router, store, master, companion, etcd, nats, frontend, proxy",
         ),
         case(
             "GPUs",
@@ -527,26 +527,22 @@ POOLS = ("serve", FLASH, "--hardware", "gb200", "--strategy", "pd_cluster")
         case(
             "nothing filled in",
             (*TWO_NODES, "--role", "head"),
-            "not filled in: $HEAD_IP, $IFACE_NAME",
-            "give --endpoint HEAD_IP=… --endpoint IFACE_NAME=…",
-        ),
-        case(
-            "one thing left",
-            (*TWO_NODES, "--role", "head", "--endpoint", "HEAD_IP=10.0.0.1"),
-            "not filled in: $IFACE_NAME",
-            "give --endpoint IFACE_NAME=…",
+            "not filled in: $HEAD_IP (the address of head 0), $IFACE_NAME (found where it runs, by "
+            "the route to the head)",
+            "give --endpoint HEAD_IP=…",
         ),
         case(
             "a pool's",
             (*POOLS, "--role", "decode"),
-            "not filled in: $DECODE_NODE_1, $DECODE_DP_RPC_PORT",
-            "give --endpoint DECODE_NODE_1=… --endpoint DECODE_DP_RPC_PORT=…",
+            "not filled in: $DECODE_NODE_1 (the address of decode 0)",
+            "give --endpoint DECODE_NODE_1=…",
         ),
         case(
             "in a container",
             (*TWO_NODES, "--role", "worker", "--runtime", "docker"),
-            "not filled in: $HEAD_IP, $IFACE_NAME",
-            "give --endpoint HEAD_IP=… --endpoint IFACE_NAME=…",
+            "not filled in: $HEAD_IP (the address of head 0), $IFACE_NAME (found where it runs, by "
+            "the route to the head)",
+            "give --endpoint HEAD_IP=…",
         ),
     ],
 )
@@ -643,5 +639,5 @@ def test_an_endpoint_of_the_router_alone_is_no_mistake(operator: Operator) -> No
         "--dry-run",
     )  # fmt: skip
     assert "fills nothing" not in ran.err
-    assert "--decode http://10.0.0.2:8200" in ran.out
-    assert "--port 9000" in ran.out
+    assert "  --decode http://10.0.0.2:8200 \\\n" in ran.out
+    assert "  --port 9000 \\\n" in ran.out

@@ -11,6 +11,10 @@ from tests.cli.launcher import B300, DOCUMENTED, DOCUMENTED_ENV, FLASH, M3, Host
 from vllm_launch import __version__
 
 PROCESS = {"role", "rank", "argv", "env", "docker_argv", "provenance"}
+PART = {
+    "name", "role", "rank", "node", "argv", "text", "env", "port", "files", "after",
+    "placeholders", "source",
+}  # fmt: skip
 DEPLOYMENT = {
     "deploy_type", "hardware", "variant", "strategy", "nodes", "image", "processes", "router",
     "companions", "recipe", "origin", "reasons", "settings",
@@ -60,8 +64,11 @@ def test_a_deployment_has_its_keys(operator: Operator, command: str, plan: tuple
     ran = operator.run(command, *plan[:own], "--output", "json", *plan[own:])
     assert ran.status == 0, ran.err
     body = opened(ran.json, "deployment")
-    assert body.keys() - {"notes"} == DEPLOYMENT
+    alone = body["deploy_type"] == "single_node" and not body["companions"]
+    assert body.keys() - {"notes"} == DEPLOYMENT | (set() if alone else {"parts"})
     assert body["processes"]
+    for part in body.get("parts", ()):
+        assert part.keys() == PART
     for process in body["processes"]:
         assert process.keys() == PROCESS
     for reason in body["reasons"]:
@@ -102,7 +109,14 @@ def test_a_deployment_with_a_store_says_what_runs_beside_it(operator: Operator) 
         "--instances", "2", "--output", "json",
     )  # fmt: skip
     body = opened(ran.json, "deployment")
-    assert body.keys() - {"notes"} == DEPLOYMENT | STORE
+    assert body.keys() - {"notes"} == DEPLOYMENT | STORE | {"parts"}
+    assert [part["name"] for part in body["parts"]] == [
+        "master",
+        "store",
+        "instance-1",
+        "instance-2",
+        "router",
+    ]
     assert body["instances"] == 2
     assert "mooncake_master" in body["master"]
 

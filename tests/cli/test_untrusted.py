@@ -124,7 +124,10 @@ def test_a_port_is_only_that_of_the_role_named(operator: Operator) -> None:
     words = ("serve", FLASH, "--hardware", "b300", "--strategy", "pd_cluster", "--dry-run")
     ran = operator.run(*words, "--role", "decode", "--port", "9000")
     assert "--port 9000" in ran.out
-    assert "--port 8100" in operator.run(*words, "--role", "prefill").out
+    router = operator.run(*words[:-1], "--role", "decode", "--port", "9000", "--output", "json")
+    router = router.json["deployment"]["router"]
+    assert "--prefill http://$PREFILL_NODE_1:8100" in router
+    assert "--decode http://127.0.0.1:9000" in router
 
 
 @pytest.mark.parametrize("size", ["many", "$TP", "9" * 5000], ids=["word", "placeholder", "huge"])

@@ -17,13 +17,18 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["output"] == "json":
         from ..render.envelope import deployment_envelope
 
+        shown = [(part, part.argv, dict(part.env)) for part in plan.parts]
         answer(
-            deployment_envelope(plan.deployment, plan.processes, None, settings, plan.found.origin)
+            deployment_envelope(
+                plan.deployment, plan.processes, None, settings, plan.found.origin, shown
+            )
         )
     else:
-        from ..render.explanation import explanation
+        from ..render.explanation import explanation, placeholders_text
         from ..render.summary import settings_text
 
-        answer(explanation(plan.deployment, plan.processes, settings.source, plan.found.origin))
+        everything = plan.parts or plan.processes
+        answer(explanation(plan.deployment, everything, settings.source, plan.found.origin))
+        answer(placeholders_text(plan.said, [(one.name, one.what) for one in plan.left]))
         answer(settings_text(settings))
     return 0

@@ -9,7 +9,7 @@ from ..errors import NothingFits, UsageError
 from ..model.choice import Pool, Pools, Request
 from ..model.record import Record
 from ..model.source import Source, paired
-from ..resolve.endpoints import expand_home, fill, fill_text, placeholders
+from ..resolve.endpoints import expand_home, fill, placeholders
 from ..resolve.footprint import shortfall
 from ..resolve.resolver import Resolver
 from .remarks import remarks
@@ -28,9 +28,19 @@ if TYPE_CHECKING:
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
     from .here import Host
+    from .roles import Left
 
 
 _LARGEST_PORT = 65535
+# A variable that each launcher of many processes sets: without one, nothing of it is loaded.
+_LAUNCHERS = (
+    "SLURM_JOB_ID",
+    "LWS_LEADER_ADDRESS",
+    "GROUP_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+)
 
 
 class Plan(Record):
@@ -40,6 +50,9 @@ class Plan(Record):
     deployment: Deployment
     processes: tuple[ProcessPlan, ...]  # its servers
     parts: tuple[Part, ...]  # with what runs beside them, in start order; none for one alone
+    addresses: tuple[tuple[str, int, str], ...] = ()  # servers: title, node, address where known
+    said: tuple[str, ...] = ()  # what was filled in without being asked for, and by what
+    left: tuple[Left, ...] = ()  # placeholders that nothing fills
     facts: HostFacts | None  # None: planned for a profile, not a machine
     passed_by_name: tuple[str, ...]  # variables whose values only the environment has
 
@@ -81,15 +94,57 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found, settings))
     resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
     deployment = expand_home(fill(resolved, endpoints), os.path.expanduser("~"))
-    processes, selected = _selected(deployment, settings)
-    return Plan(
+    plan = Plan(
         found=found,
         deployment=deployment,
-        processes=processes,
-        parts=selected,
+        processes=deployment.processes,
+        parts=(),
         facts=host.facts if host is not None else None,
         passed_by_name=by_name,
     )
+    if _is_alone(deployment):
+        return _of_one(plan, invocation, settings)
+    from .roles import take
+
+    taken = take(deployment, resolved, invocation, settings, endpoints, plan.facts)
+    return plan.replace(
+        deployment=taken.deployment,
+        processes=tuple(part.plan for part in taken.parts if part.plan is not None),
+        parts=taken.parts,
+        addresses=taken.addresses,
+        said=taken.said,
+        left=taken.left,
+    )
+
+
+def _is_alone(deployment: Deployment) -> bool:
+    """Whether a deployment is one server with nothing beside it: it is no part of anything."""
+    beside = deployment.router or deployment.companions or deployment.store or deployment.dynamo
+    return not beside and len(deployment.processes) == 1
+
+
+def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
+    """The plan of a server that stands alone. Raises UsageError for another role or rank."""
+    process = plan.deployment.processes[0]
+    role, rank = settings["role"], settings["node_rank"]
+    if role not in (None, process.role) or rank not in (None, process.rank):
+        wanted = " ".join(str(part) for part in (role, rank) if part is not None)
+        raise UsageError(
+            f"the deployment has no process {wanted}",
+            hint=f"it has: {process.role} {process.rank}; see --nodes",
+        )
+    if placeholders(process):
+        from ..resolve.parts import parts, unfilled
+        from .roles import Left
+
+        left = unfilled(parts(plan.deployment)[0])
+        plan = plan.replace(left=tuple(Left(name=name) for name in left))
+    if not any(name in os.environ for name in _LAUNCHERS):
+        return plan
+    from .roles import alone
+
+    notes = (*plan.deployment.notes, *alone(invocation, settings))
+    return plan.replace(deployment=plan.deployment.replace(notes=notes))
 
 
 def _variant(found: Found, settings: Settings) -> str | None:
@@ -210,36 +265,6 @@ def _is_device(name: str) -> bool:
     return name.startswith(("GPU-", "MIG-")) and name.replace("-", "").isalnum()
 
 
-def _selected(
-    deployment: Deployment, settings: Settings
-) -> tuple[tuple[ProcessPlan, ...], tuple[Part, ...]]:
-    """The servers and parts of the role and rank asked for.
-
-    A server with nothing beside it is no part of anything. Raises UsageError where there is none.
-    """
-    role, rank = settings["role"], settings["node_rank"]
-
-    def asked(each: ProcessPlan | Part) -> bool:
-        return (role is None or each.role == role) and (rank is None or each.rank == rank)
-
-    processes = tuple(plan for plan in deployment.processes if asked(plan))
-    beside = deployment.router or deployment.companions or deployment.store or deployment.dynamo
-    everything: tuple[ProcessPlan | Part, ...] = deployment.processes
-    selected: tuple[Part, ...] = ()
-    if beside or len(deployment.processes) > 1:
-        from ..resolve.parts import parts
-
-        everything = all_parts = parts(deployment)
-        selected = tuple(part for part in all_parts if asked(part))
-    if not processes and not selected:
-        there = ", ".join(dict.fromkeys(f"{each.role} {each.rank}" for each in everything))
-        wanted = " ".join(str(part) for part in (role, rank) if part is not None)
-        raise UsageError(
-            f"the deployment has no process {wanted}", hint=f"it has: {there}; see --nodes"
-        )
-    return processes, selected
-
-
 def _features(settings: Settings) -> tuple[tuple[tuple[str, str | None], ...], tuple[str, ...]]:
     """The features to turn on, with their modes, and those to turn off.
 
@@ -318,16 +343,28 @@ def _in_container(settings: Settings) -> bool:
 
 
 def _endpoints(settings: Settings) -> dict[str, str]:
-    """The values of placeholders. Raises UsageError for what is no NAME=VALUE."""
+    """The values of placeholders; the last one of a name holds.
+
+    Raises UsageError for what is no NAME=VALUE, and for a file that cannot be read.
+    """
     values = {}
     for text in settings.listed("endpoint"):
-        name, equals, value = text.removeprefix("$").partition("=")
-        if not equals or not name.replace("_", "").isalnum() or not value:
-            raise UsageError(
-                f"{settings.source('endpoint')}: found {text!r}; expected NAME=VALUE",
-                hint="for example --endpoint HEAD_IP=10.0.0.1",
-            )
-        values[name] = value
+        source, lines = settings.source("endpoint"), [(0, text)]
+        if text.startswith("@"):
+            from .endpoint_file import lines_of
+
+            source, lines = text[1:], lines_of(text[1:], source)
+        for number, line in lines:
+            name, equals, value = line.removeprefix("$").partition("=")
+            if not equals or not name.replace("_", "").isalnum() or not value:
+                place = f"{source}:{number}" if number else source
+                raise UsageError(
+                    f"{place}: found {line!r}; expected NAME=VALUE",
+                    hint="for example HEAD_IP=10.0.0.1"
+                    if number
+                    else "for example --endpoint HEAD_IP=10.0.0.1",
+                )
+            values[name] = value
     return values
 
 
@@ -339,10 +376,13 @@ def _without_effect(
         names_the_whole = name == "name" and settings["to"]
         if settings[name] and not _in_container(settings) and not names_the_whole:
             yield f"{settings.source(name)} is for containers, and this server is native"
-    there = {name for plan in deployment.processes for name in placeholders(plan)}
-    router = deployment.router or ""
+    if not endpoints or settings["role"] == "proxy":
+        return
+    from ..resolve.parts import parts, placeholders_of
+
+    there = {name for part in parts(deployment) for name in placeholders_of(part)}
     for name in endpoints:
-        if name not in there and fill_text(router, {name: ""}) == router:
+        if name not in there:
             has = ", ".join(f"${name}" for name in sorted(there)) or "none"
             yield f"{settings.source('endpoint')} {name} fills nothing; placeholders here: {has}"
 

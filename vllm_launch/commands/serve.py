@@ -7,7 +7,6 @@ import os
 from ..errors import CheckFailed, UsageError
 from ..render.shell import command, exports
 from ..resolve.container import ContainerSetup, container_argv
-from ..resolve.endpoints import placeholders
 from ..streams import answer, remark
 from .plan import hub_cache, make
 
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
     from ..model.part import Part
     from ..settings import Settings
     from .plan import Plan
+    from .roles import Left
+
+
+_SHOWN = 8  # names in one line
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
@@ -101,10 +104,13 @@ def command_of(
 
 
 def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoReturn:
-    if len(plan.processes) > 1 or not plan.processes:
-        _become_part(plan, settings)
+    part = _one_part(plan, settings) if plan.parts else None
+    if part is not None:
+        plan = _narrowed(plan, part)
+        if part.plan is None:
+            _become_part(plan, part, settings)
     process = plan.processes[0]
-    _refuse_placeholders(process)
+    _refuse_unfilled(plan)
     argv, variables = command_of(plan, process, setup)
     from ..launch import become, program_path
 
@@ -113,18 +119,47 @@ def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoR
     program_path(argv[0], path)
     _tell(plan)
     _check(plan, settings)
+    if part is not None:
+        _write_files(part)
     become(argv, {**_own_environment(), **variables}, path)
 
 
-def _become_part(plan: Plan, settings: Settings) -> NoReturn:
+def _one_part(plan: Plan, settings: Settings) -> Part:
+    """The part to become: the only one, or the only server where no role is asked for.
+
+    Raises UsageError where that does not say which.
+    """
+    servers = [part for part in plan.parts if part.plan is not None]
+    if len(plan.parts) == 1:
+        return plan.parts[0]
+    if len(servers) == 1 and settings["role"] is None:
+        return servers[0]
+    names = [part.title for part in plan.parts]
+    names = [*names[:_SHOWN], f"and {len(names) - _SHOWN} more"] if len(names) > 12 else names
+    raise UsageError(
+        f"the deployment has {len(plan.parts)} processes ({', '.join(names)}), and this runs one",
+        hint="say which with --role and --node-rank, or print all with --dry-run",
+    )
+
+
+def _narrowed(plan: Plan, part: Part) -> Plan:
+    """A plan for one part of it."""
+    if len(plan.parts) == 1:
+        return plan
+    from ..resolve.parts import unfilled
+
+    names = unfilled(part)
+    said = f"this is the {part.title}; start what runs beside it by its --role"
+    return plan.replace(
+        parts=(part,),
+        processes=(part.plan,) if part.plan is not None else (),
+        left=tuple(each for each in plan.left if each.name in names),
+        said=(said, *plan.said),
+    )
+
+
+def _become_part(plan: Plan, part: Part, settings: Settings) -> NoReturn:
     """Become a router, a store or what else runs beside the servers."""
-    if len(plan.parts) > 1:
-        names = ", ".join(part.title for part in plan.parts)
-        raise UsageError(
-            f"the deployment has {len(plan.parts)} processes ({names}), and this runs one",
-            hint="say which with --role and --node-rank, or print all with --dry-run",
-        )
-    part = plan.parts[0]
     if not part.argv:
         raise UsageError(
             f"the recipe's command for the {part.title} needs a shell, and none is run",
@@ -135,12 +170,13 @@ def _become_part(plan: Plan, settings: Settings) -> NoReturn:
             f"no image is known for the {part.title}", hint="leave --runtime out: it runs natively"
         )
     from ..launch import become, program_path
-    from ..resolve.parts import placeholders_of
 
-    _refuse_unfilled(placeholders_of(part))
+    _refuse_unfilled(plan)
     path = os.environ.get("PATH")
     program_path(part.argv[0], path)
     _tell(plan)
+    _check(plan, settings)
+    _write_files(part)
     become(part.argv, {**_own_environment(), **dict(part.env)}, path)
 
 
@@ -171,24 +207,19 @@ def _check(plan: Plan, settings: Settings) -> None:
         )
 
 
-def _refuse_placeholders(process: ProcessPlan) -> None:
-    """Raise UsageError for a placeholder that nothing fills, naming each and its option.
+def _write_files(part: Part) -> None:
+    """Write what the process reads before it is there."""
+    if part.files:
+        from .state import write_files
 
-    A dollar sign in the operator's own words is a dollar sign.
-    """
-    of_recipe = process.replace(
-        arguments=tuple(a for a in process.arguments if a[2].layer != "operator"),
-        variables=tuple(v for v in process.variables if v[2].layer != "operator"),
-    )
-    _refuse_unfilled(placeholders(of_recipe))
+        write_files(part)
 
 
-def _refuse_unfilled(left: Sequence[str]) -> None:
-    if left:
-        options = " ".join(f"--endpoint {name}=…" for name in left)
-        raise UsageError(
-            f"not filled in: {', '.join('$' + name for name in left)}", hint=f"give {options}"
-        )
+def _refuse_unfilled(plan: Plan) -> None:
+    """Raise UsageError for a placeholder that nothing fills, naming each and its option."""
+    if plan.left:
+        what, options = left_words(plan.left)
+        raise UsageError(f"not filled in: {what}", hint=f"give {options}")
 
 
 def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None:
@@ -196,8 +227,11 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
     if form == "json":
         from ..render.envelope import deployment_envelope
 
+        shown = [(part, *part_command(plan, part, setup)[:2]) for part in plan.parts]
         answer(
-            deployment_envelope(plan.deployment, plan.processes, setup, settings, plan.found.origin)
+            deployment_envelope(
+                plan.deployment, plan.processes, setup, settings, plan.found.origin, shown
+            )
         )
     else:
         writers = {"shell": _shell, "argv": _argv, "env": _env}
@@ -257,7 +291,22 @@ def _env(plan: Plan, _: ContainerSetup | None) -> str:
 
 
 def _tell(plan: Plan) -> None:
-    """What was chosen and what to know, on the standard error."""
+    """What was chosen, filled in and left open, and what to know, on the standard error."""
     from ..render.summary import summary
 
     remark(summary(plan.deployment))
+    remark("".join(f"# {line}\n" for line in plan.said))
+    if plan.left:
+        what, options = left_words(plan.left)
+        remark(f"# not filled in: {what}{f': give {options}' if options else ''}\n")
+
+
+def left_words(left: Sequence[Left]) -> tuple[str, str]:
+    """Placeholders that are left with what each stands for, and the options that fill them."""
+    shown = left if len(left) <= _SHOWN else left[: _SHOWN - 2]
+    what = [f"${one.name} ({one.what})" if one.what else f"${one.name}" for one in shown]
+    options = [f"--endpoint {one.name}=…" for one in shown if not one.by_itself]
+    if len(left) > len(shown):
+        what.append(f"and {len(left) - len(shown)} more")
+        options.append("…")
+    return ", ".join(what), " ".join(options)

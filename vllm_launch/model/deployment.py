@@ -32,6 +32,11 @@ class ProcessPlan(Record):
     own_options: tuple[str, ...] = ()  # flags that the program reads before vLLM's parser
 
     @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.role} {self.rank}"
+
+    @property
     def argv(self) -> list[str]:
         """The native command."""
         argv = [*self.program, self.model]
@@ -81,6 +86,8 @@ class KvStorePlan(Record):
     mooncake_config: Any  # the JSON file that MOONCAKE_CONFIG_PATH names on each instance
     store_config: Any  # the JSON file of the store service; None where there is none
     store_command: str | None = None
+    master_source: Source | None = None
+    store_source: Source | None = None
 
 
 class DynamoPlan(Record):
@@ -103,6 +110,7 @@ class Deployment(Record):
     processes: tuple[ProcessPlan, ...]
     router: str | None = None  # a shell command
     router_port: int | None = None  # its usual one; None: vllm-router's own
+    router_source: Source | None = None
     pools_shared: bool = False  # prefill and decode on one machine, half of its GPUs each
     companions: tuple[Companion, ...] = ()
     store: KvStorePlan | None = None

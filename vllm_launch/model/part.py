@@ -9,9 +9,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .deployment import ProcessPlan
+    from .source import Source
 
 SERVERS = ("server", "head", "worker", "prefill", "decode", "instance")  # run vLLM
-OTHERS = ("router", "store", "master", "companion", "etcd", "nats", "frontend")
+OTHERS = (
+    "router", "store", "master", "companion", "etcd", "nats", "frontend", "proxy",
+)  # fmt: skip
 
 
 class ConfigFile(Record):
@@ -20,6 +23,7 @@ class ConfigFile(Record):
     placeholder: str  # "MOONCAKE_CONFIG_PATH"
     name: str  # "mooncake_config.json"
     content: Any
+    path: str = ""  # where it is written before the process starts; "": not decided
 
 
 class Part(Record):
@@ -42,6 +46,7 @@ class Part(Record):
     files: tuple[ConfigFile, ...] = ()
     after: tuple[str, ...] = ()  # names of the parts that have to run before it
     label: str = ""  # what a recipe calls it
+    source: Source | None = None  # where the words of what is no server come from
 
     @property
     def title(self) -> str:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from .source import Arguments, Variables
 
+_NOWHERE = Source(layer="")
+
 
 class HardwareMatch(Record):
     """What a strategy needs of a node."""
@@ -37,6 +39,7 @@ class Router(Record):
     install: Any = None
     port: int | None = None
     intra_node_data_parallel_size: int | None = None  # pins the router's own figure
+    where: Source = _NOWHERE
 
 
 class Strategy(Record):
@@ -88,6 +91,7 @@ class StoreProcess(Record):
     description: str = ""
     note: str = ""
     config: Any = None  # the process's JSON config file
+    where: Source = _NOWHERE
 
 
 class StoreClient(Record):

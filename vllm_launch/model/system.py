@@ -96,7 +96,7 @@ class Name(Record):
     addresses: tuple[str, ...] = ()
     loopback: bool = False  # every address is one of loopback
     here: bool | None = None  # an address of this machine
-    interface: str = ""  # the one that packets to it leave by
+    interface: str = ""  # that packets to it leave by; if it is this machine's, that has it
     error: str = ""  # why it has no address
 
 

@@ -37,6 +37,7 @@ class Companion(Record):
     label: str
     description: str = ""
     command: str
+    where: Source = Source(layer="companion")
 
 
 class KvOffloadOption(Record):

@@ -10,11 +10,12 @@ from .records import deployment_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.origin import Origin
+    from ..model.part import Part
     from ..model.source import Source
     from ..resolve.container import ContainerSetup
 
@@ -33,8 +34,12 @@ def deployment_envelope(
     setup: ContainerSetup | None,
     settings: Iterable[tuple[str, Any, str]],
     origin: Origin,
+    parts: Iterable[tuple[Part, Sequence[str], Mapping[str, str]]] = (),
 ) -> str:
-    """A deployment with its source, choice, reasons and provenance, and what set each option."""
+    """A deployment with its source, choice, reasons and provenance, and what set each option.
+
+    ``parts`` come with the words and variables that each is started with.
+    """
     shown = deployment.replace(processes=tuple(processes))
     body = deployment_record(shown, setup) if setup is not None else deployment_record(shown)
     body["recipe"] = deployment.recipe.id
@@ -47,7 +52,33 @@ def deployment_envelope(
     ]
     for record, plan in zip(body["processes"], processes, strict=True):
         record["provenance"] = provenance_record(plan)
+    part_records = [_part(*each) for each in parts]
+    if part_records:
+        body["parts"] = part_records
     return envelope("deployment", body)
+
+
+def _part(part: Part, argv: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """One process of the whole, in start order."""
+    from ..resolve.parts import unfilled
+
+    return {
+        "name": part.name,
+        "role": part.role,
+        "rank": part.rank,
+        "node": part.node,
+        "argv": list(argv) or None,
+        "text": part.text or None,
+        "env": dict(env),
+        "port": part.port,
+        "files": [
+            {"placeholder": f.placeholder, "path": f.path or None, "content": f.content}
+            for f in part.files
+        ],
+        "after": list(part.after),
+        "placeholders": list(unfilled(part)),
+        "source": _source(part.source) if part.source is not None else None,
+    }
 
 
 def reasons_record(deployment: Deployment) -> list[dict[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..model.deployment import ProcessPlan
+from ..model.part import Part
 from .origin import origin_lines
 
 TYPE_CHECKING = False
@@ -9,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..model.choice import Reason
-    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.deployment import Deployment
     from ..model.origin import Origin
     from ..model.source import Source
 
@@ -19,7 +21,7 @@ _SUBJECTS = ("hardware", "variant", "strategy")
 
 def explanation(
     deployment: Deployment,
-    processes: Sequence[ProcessPlan],
+    processes: Sequence[ProcessPlan | Part],
     set_by: Callable[[str], str],
     origin: Origin,
 ) -> str:
@@ -28,21 +30,66 @@ def explanation(
     lines += [f"  {name:9} {value}" for name, value in origin_lines(origin)]
     lines += [""]
     lines += _choices(deployment, set_by)
-    for plan in processes:
-        lines += ["", f"{plan.role} {plan.rank}: {' '.join(plan.program)} {plan.model}"]
-        if plan.variables:
-            lines += ["", "  Variables"]
-        for variable in plan.variables:
-            lines += _entry(f"{variable[0]}={variable[1]}", variable[2])
-            for name, value, source in plan.beaten_variables(variable):
-                lines += _beaten(f"{name}={value}", source)
-        lines += ["", "  Arguments"]
-        for argument in plan.arguments:
-            lines += _entry(" ".join(argument[1]), argument[2])
-            for _, tokens, source in plan.beaten(argument):
-                lines += _beaten(" ".join(tokens), source)
-    lines += _removed(processes)
+    servers: list[tuple[str, ProcessPlan]] = []
+    for process in processes:
+        plan = process if isinstance(process, ProcessPlan) else process.plan
+        if plan is not None:
+            servers.append((process.title, plan))
+            lines += _server(process.title, plan)
+        elif isinstance(process, Part):
+            lines += _beside(process)
+    lines += _removed(servers)
     return "\n".join(lines) + "\n"
+
+
+def placeholders_text(said: Sequence[str], left: Sequence[tuple[str, str]]) -> str:
+    """What stands for placeholders and what says so, then those that nothing fills."""
+    lines = [f"  {line}" for line in said]
+    lines += [f"  ${name} is not filled in{f': {what}' if what else ''}" for name, what in left]
+    return "\n".join(["", "Here", *lines]) + "\n" if lines else ""
+
+
+def _server(title: str, plan: ProcessPlan) -> list[str]:
+    lines = ["", f"{title}: {' '.join(plan.program)} {plan.model}"]
+    if plan.variables:
+        lines += ["", "  Variables"]
+    for variable in plan.variables:
+        lines += _entry(f"{variable[0]}={variable[1]}", variable[2])
+        for name, value, source in plan.beaten_variables(variable):
+            lines += _beaten(f"{name}={value}", source)
+    lines += ["", "  Arguments"]
+    for argument in plan.arguments:
+        lines += _entry(" ".join(argument[1]), argument[2])
+        for _, tokens, source in plan.beaten(argument):
+            lines += _beaten(" ".join(tokens), source)
+    return lines
+
+
+def _beside(part: Part) -> list[str]:
+    """A router, a store or what else a strategy or recipe has beside the servers."""
+    lines = ["", f"{part.title}: {part.argv[0] if part.argv else 'a script, to be run by hand'}"]
+    lines += _place("from", part.source, "  ") if part.source is not None else []
+    lines += [f"  after {', '.join(part.after)}"] if part.after else []
+    words = [" ".join(group) for group in _grouped(part.argv[1:])] or part.text.splitlines()
+    for heading, texts in (
+        ("Variables", [f"{name}={value}" for name, value in part.env]),
+        ("Arguments" if part.argv else "Text", words),
+        ("Files", [f"{file.path or '$' + file.placeholder}: {file.name}" for file in part.files]),
+    ):
+        lines += ["", f"  {heading}"] if texts else []
+        lines += [line for text in texts for line in _folded(text, "    ")]
+    return lines
+
+
+def _grouped(words: Sequence[str]) -> list[list[str]]:
+    """Each flag with what follows it."""
+    groups: list[list[str]] = []
+    for word in words:
+        if groups and not word.startswith("-"):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    return groups
 
 
 def _choices(deployment: Deployment, set_by: Callable[[str], str]) -> Iterator[str]:
@@ -92,15 +139,15 @@ def _folded(text: str, indent: str) -> list[str]:
     return [indent + part for part in parts]
 
 
-def _removed(processes: Sequence[ProcessPlan]) -> list[str]:
+def _removed(servers: Sequence[tuple[str, ProcessPlan]]) -> list[str]:
     """Flags that layers put forward and a preset took away."""
     lines: list[str] = []
-    for plan in processes:
+    for title, plan in servers:
         held = {argument[0].partition("=")[0] for argument in plan.arguments}
         gone = [a for a in plan.layers if a[0].partition("=")[0] not in held]
         if gone:
             also = "" if plan.program[0] == "vllm" else ", or refused by Dynamo's worker"
-            lines += ["", f"  Taken away by the preset{also} ({plan.role} {plan.rank})"]
+            lines += ["", f"  Taken away by the preset{also} ({title})"]
         for argument in gone:
             lines += _entry(" ".join(argument[1]), argument[2])
         names = {variable[0] for variable in plan.variables}

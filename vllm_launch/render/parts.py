@@ -34,7 +34,10 @@ def _files(part: Part) -> list[str]:
         import json
 
         content = json.dumps(file.content, indent=2, ensure_ascii=False).splitlines()
-        lines += _comment([f"${file.placeholder} is a file that holds", *content])
+        head = [f"${file.placeholder} is a file that holds"]
+        if file.path:
+            head = ["written before it starts, with what follows:", file.path]
+        lines += _comment([*head, *content])
     return lines
 
 

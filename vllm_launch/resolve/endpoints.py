@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from ..model.deployment import Deployment, KvStorePlan, ProcessPlan
 
+_VERSION_6 = frozenset("0123456789abcdefABCDEF:.")
 _PATTERN = r"\$(?:\{([A-Z][A-Z0-9_]*)\}|([A-Z][A-Z0-9_]*))"
 
 
@@ -44,12 +45,26 @@ def pieces(text: str) -> list[tuple[str, bool]]:
 
 
 def fill_text(text: str, values: Mapping[str, str]) -> str:
-    """Text with the known placeholders replaced; a longer name is never taken for a shorter."""
+    """Text with the known placeholders replaced; a longer name is never taken for a shorter.
+
+    An IPv6 address with a port behind it is put in brackets.
+    """
     if "$" not in text:
         return text
     import re
 
-    return re.sub(_PATTERN, lambda m: values.get(m[1] or m[2], m[0]), text)
+    def value(match: re.Match[str]) -> str:
+        found = values.get(match[1] or match[2], match[0])
+        before_port = match.string.startswith(":", match.end())
+        return f"[{found}]" if before_port and _is_version_6(found) else found
+
+    return re.sub(_PATTERN, value, text)
+
+
+def _is_version_6(text: str) -> bool:
+    """Whether a value is an IPv6 address: nothing else has two colons and is made of these."""
+    digits = text.partition("%")[0]
+    return digits.count(":") > 1 and frozenset(digits) <= _VERSION_6
 
 
 def fill(deployment: Deployment, values: Mapping[str, str]) -> Deployment:
@@ -58,10 +73,11 @@ def fill(deployment: Deployment, values: Mapping[str, str]) -> Deployment:
         return deployment
     router = fill_text(deployment.router, values) if deployment.router else None
     filled = _each_text(deployment, lambda text: fill_text(text, values))
-    return filled.replace(router=router, store=_filled_store(deployment.store, values))
+    return filled.replace(router=router, store=fill_store(deployment.store, values))
 
 
-def _filled_store(store: KvStorePlan | None, values: Mapping[str, str]) -> KvStorePlan | None:
+def fill_store(store: KvStorePlan | None, values: Mapping[str, str]) -> KvStorePlan | None:
+    """A store's commands and files with the known placeholders filled."""
     if store is None:
         return None
     return store.replace(
@@ -83,9 +99,19 @@ def fill_json(value: object, values: Mapping[str, str]) -> object:
     return value
 
 
+def names_in_json(value: object) -> list[str]:
+    """The names of the placeholders in a JSON value's texts."""
+    if isinstance(value, str):
+        return names_in(value)
+    inside = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, (dict, list, tuple)):
+        return []
+    return [name for each in inside for name in names_in_json(each)]  # type: ignore[attr-defined]
+
+
 def fill_process(plan: ProcessPlan, values: Mapping[str, str]) -> ProcessPlan:
-    """A server's plan with the known placeholders filled."""
-    return _changed(plan, lambda text: fill_text(text, values))
+    """A server's plan with the known placeholders filled, but for the operator's own words."""
+    return _changed(plan, lambda text: fill_text(text, values), but="operator")
 
 
 def expand_home(deployment: Deployment, home: str) -> Deployment:
@@ -105,12 +131,15 @@ def _each_text(deployment: Deployment, change: Callable[[str], str]) -> Deployme
     return deployment.replace(processes=processes)
 
 
-def _changed(plan: ProcessPlan, change: Callable[[str], str]) -> ProcessPlan:
+def _changed(plan: ProcessPlan, change: Callable[[str], str], but: str = "") -> ProcessPlan:
+    """A plan with its texts changed, but for those of one layer."""
     arguments = tuple(
-        (flag, tuple(change(token) for token in tokens), source)
-        for flag, tokens, source in plan.arguments
+        one if one[2].layer == but else (one[0], tuple(change(word) for word in one[1]), one[2])
+        for one in plan.arguments
     )
-    variables = tuple((name, change(value), source) for name, value, source in plan.variables)
+    variables = tuple(
+        one if one[2].layer == but else (one[0], change(one[1]), one[2]) for one in plan.variables
+    )
     if arguments == plan.arguments and variables == plan.variables:
         return plan
     return plan.replace(arguments=arguments, variables=variables)

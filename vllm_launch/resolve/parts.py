@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from ..errors import UsageError
 from ..model.part import SERVERS, ConfigFile, Meaning, Part
+from ..model.source import Source
 from .command_text import words
 from .dynamo import FRONTEND
+from .endpoints import fill_json, fill_process, fill_store, fill_text, names_in, names_in_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ..model.deployment import Deployment, DynamoPlan, KvStorePlan, ProcessPlan
     from ..model.taxonomy import HardwareProfile
@@ -18,6 +21,9 @@ _MASTER_PORT = 50051
 # vllm-router's own, where neither strategy nor store names one.
 _ROUTER_PORT = 30000
 # vLLM's --data-parallel-rpc-port is 29550; the second pool may share the machine.
+# The placeholders of the machines that services are on.
+_SERVICES = {"master": "MOONCAKE_MASTER_IP", "etcd": "ETCD_HOST", "nats": "NATS_HOST"}
+_STORE_FILE = "MOONCAKE_STORE_CONFIG_PATH"
 _RPC_PORTS = {"PREFILL_DP_RPC_PORT": "29550", "DECODE_DP_RPC_PORT": "29551"}
 
 
@@ -38,7 +44,13 @@ def _servers(deployment: Deployment) -> tuple[Part, ...]:
     """The servers; of a shared store's instances each one, and not just the first."""
     instances = deployment.store.instances if deployment.store is not None else 1
     if deployment.deploy_type == "pd_cluster" or instances == 1:
-        return tuple(_server(plan, deployment) for plan in deployment.processes)
+        # Pools stand one behind the other, unless they share one machine.
+        prefill = sum(each.role == "prefill" for each in deployment.processes)
+        before = {"decode": 0 if deployment.pools_shared else prefill}
+        return tuple(
+            _server(plan, deployment).replace(node=plan.rank + before.get(plan.role, 0))
+            for plan in deployment.processes
+        )
     return tuple(
         _of_instance(_server(plan, deployment), number, deployment.choice.nodes)
         for number in range(1, instances + 1)
@@ -54,22 +66,14 @@ def _server(plan: ProcessPlan, deployment: Deployment) -> Part:
         name=f"{plan.role}-{plan.rank}",
         role=plan.role,
         rank=plan.rank,
-        node=_node(plan, deployment),
         argv=tuple(plan.argv),
-        env=tuple((name, value) for name, value, _ in plan.variables),
+        env=_env(plan),
         plan=plan,
         gpus=local_gpus(plan, deployment.choice.hardware),
         port=None if headless or deployment.dynamo else plan.number("--port") or _DEFAULT_PORT,
         files=_client_files(plan, deployment.store),
         after=(first,) if plan.rank else (),
     )
-
-
-def _node(plan: ProcessPlan, deployment: Deployment) -> int:
-    """The machine of a server: pools stand one behind the other, unless they share one."""
-    if plan.role != "decode" or deployment.pools_shared:
-        return plan.rank
-    return plan.rank + sum(each.role == "prefill" for each in deployment.processes)
 
 
 def _of_instance(part: Part, number: int, nodes: int) -> Part:
@@ -127,15 +131,15 @@ def _store_parts(store: KvStorePlan | None, servers: Sequence[Part]) -> tuple[Pa
         return ()
     found = []
     if store.master is not None:
-        found.append(_from_text("master", "master", store.master).replace(port=None))
+        found.append(_from_text("master", "master", store.master, store.master_source))
     if store.store_command is not None:
         after = tuple(part.name for part in found)
-        service = _from_text("store", "store", store.store_command)
+        service = _from_text("store", "store", store.store_command, store.store_source)
         files: tuple[ConfigFile, ...] = ()
-        if store.store_config is not None:
+        if store.store_config is not None and _STORE_FILE in names_in(store.store_command):
             files = (
                 ConfigFile(
-                    placeholder="MOONCAKE_STORE_CONFIG_PATH",
+                    placeholder=_STORE_FILE,
                     name="mooncake_store_config.json",
                     content=store.store_config,
                 ),
@@ -150,7 +154,10 @@ def _companions(deployment: Deployment) -> tuple[Part, ...]:
     several = len(deployment.companions) > 1
     return tuple(
         _from_text(
-            f"companion-{number}" if several else "companion", "companion", each.command
+            f"companion-{number}" if several else "companion",
+            "companion",
+            each.command,
+            each.where,
         ).replace(label=each.label, rank=number if several else 0)
         for number, each in enumerate(deployment.companions)
     )
@@ -159,7 +166,7 @@ def _companions(deployment: Deployment) -> tuple[Part, ...]:
 def _router(deployment: Deployment, servers: Sequence[Part]) -> tuple[Part, ...]:
     if deployment.router is None:
         return ()
-    part = _from_text("router", "router", deployment.router)
+    part = _from_text("router", "router", deployment.router, deployment.router_source)
     answering = tuple(server.name for server in servers if server.port is not None)
     return (part.replace(after=answering, port=router_port(deployment)),)
 
@@ -210,19 +217,84 @@ def router_port(deployment: Deployment) -> int:
     return deployment.router_port or _ROUTER_PORT
 
 
-def _from_text(name: str, role: str, text: str) -> Part:
+def _from_text(name: str, role: str, text: str, source: Source | None) -> Part:
     command = words(text)
     if command is None:
-        return Part(name=name, role=role, text=text)
+        return Part(name=name, role=role, text=text, source=source)
     argv, env = command
-    return Part(name=name, role=role, argv=argv, env=env)
+    return Part(name=name, role=role, argv=argv, env=env, source=source)
+
+
+def proxy(deployment: Deployment, all_parts: Sequence[Part], port: int, host: str = "") -> Part:
+    """The toy proxy of vLLM's tests, which may stand where the router does for a quick test.
+
+    It asks the very servers that the router would. Raises UsageError where there are no pools.
+    """
+    if deployment.deploy_type != "pd_cluster":
+        raise UsageError(
+            "the toy proxy stands between prefill and decode, and this deployment has no pools",
+            hint="give --strategy pd_cluster",
+        )
+    argv = ["python3", "$TOY_PROXY", "--port", str(port), *(("--host", host) if host else ())]
+    for pool, role in (("prefiller", "prefill"), ("decoder", "decode")):
+        asked = [part for part in all_parts if part.role == role and part.port is not None]
+        argv += [f"--{pool}-host", *(f"${address_name(part)}" for part in asked)]
+        argv += [f"--{pool}-port", *(str(part.port) for part in asked)]
+    return Part(
+        name="proxy",
+        role="proxy",
+        argv=tuple(argv),
+        port=port,
+        after=tuple(part.name for part in all_parts if part.role in SERVERS),
+        source=Source(layer="proxy", detail="tests/v1/kv_connector/nixl_integration of vLLM"),
+    )
+
+
+def address_name(part: Part) -> str:
+    """The placeholder that a server's machine is called by; "" for one that nobody calls."""
+    if part.role in ("prefill", "decode"):
+        return f"{part.role.upper()}_NODE_{part.rank + 1}"
+    if part.role == "instance":
+        number = part.name.rpartition("-")[2]
+        return f"VLLM_INSTANCE_{number}" if number != "0" else "HEAD_IP"
+    return "HEAD_IP" if part.role in ("head", "server") else ""
 
 
 def meaning(placeholder: str, deployment: Deployment, all_parts: Sequence[Part]) -> Meaning:
     """What a placeholder of a deployment stands for."""
-    node = _node_part(placeholder, all_parts)
-    if node is not None:
-        return Meaning(kind="node", part=node)
+    return meanings((placeholder,), deployment, all_parts)[placeholder]
+
+
+def meanings(
+    names: Iterable[str], deployment: Deployment, all_parts: Sequence[Part]
+) -> dict[str, Meaning]:
+    """What each of some placeholders stands for."""
+    machines = address_parts(all_parts)
+    files = {each.placeholder for part in all_parts for each in part.files}
+    return {name: _meaning(name, deployment, machines, files) for name in names}
+
+
+def address_parts(all_parts: Sequence[Part]) -> dict[str, Part]:
+    """The parts whose machines' addresses are asked for, by the placeholders that do."""
+    found: dict[str, Part] = {}
+    for part in all_parts:
+        name = _SERVICES.get(part.role, "")
+        name = name or (address_name(part) if part.role in SERVERS else "")
+        if name:
+            found.setdefault(name, part)
+    first = next((part for part in all_parts if part.role in SERVERS), None)
+    if first is not None:
+        found.setdefault("HEAD_IP", first)
+        if first.role == "instance":
+            found.setdefault("VLLM_INSTANCE_1", first)
+    return found
+
+
+def _meaning(
+    placeholder: str, deployment: Deployment, machines: Mapping[str, Part], files: Collection[str]
+) -> Meaning:
+    if placeholder in machines:
+        return Meaning(kind="node", part=machines[placeholder].name)
     if placeholder in _RPC_PORTS:
         return Meaning(kind="port", default=_RPC_PORTS[placeholder])
     if placeholder == "ROUTER_PORT":
@@ -233,64 +305,68 @@ def meaning(placeholder: str, deployment: Deployment, all_parts: Sequence[Part])
         return Meaning(kind="interface")
     if placeholder in ("MOONCAKE_DEVICE_NAME", "MOONCAKE_STORE_DEVICE_NAME"):
         return Meaning(kind="device", default="")  # empty: Mooncake picks
-    if any(each.placeholder == placeholder for part in all_parts for each in part.files):
+    if placeholder in files:
         return Meaning(kind="file")
     return Meaning(kind="other")
 
 
-def _node_part(placeholder: str, all_parts: Sequence[Part]) -> str | None:
-    """The part whose machine's address a placeholder is."""
-    servers = [part for part in all_parts if part.role in SERVERS]
-    if placeholder == "HEAD_IP":
-        return servers[0].name if servers else None
-    if placeholder == "MOONCAKE_MASTER_IP":
-        return "master"
-    if placeholder in ("ETCD_HOST", "NATS_HOST"):
-        return placeholder.partition("_")[0].lower()
-    stem, _, number = placeholder.rpartition("_")
-    if not number.isdecimal() or int(number) < 1:
-        return None
-    wanted = {
-        "PREFILL_NODE": f"prefill-{int(number) - 1}",
-        "DECODE_NODE": f"decode-{int(number) - 1}",
-        "VLLM_INSTANCE": f"instance-{number}",
-    }.get(stem)
-    names = [part.name for part in servers]
-    if stem == "VLLM_INSTANCE" and wanted not in names and number == "1":
-        wanted = "instance-0"
-    return wanted if wanted in names else None
-
-
 def placeholders_of(part: Part) -> tuple[str, ...]:
     """The names of the placeholders in a part's words, variables and files, each once."""
-    from .endpoints import names_in
+    return _names((*part.argv, *(value for _, value in part.env), part.text), part)
 
-    texts = [*part.argv, *(value for _, value in part.env), part.text]
-    texts += [text for file in part.files for text in _texts(file.content)]
-    texts += [f"${file.placeholder}" for file in part.files]
-    return tuple(dict.fromkeys(name for text in texts for name in names_in(text)))
+
+def unfilled(part: Part) -> tuple[str, ...]:
+    """The placeholders that a part is to have filled before it starts.
+
+    A dollar sign in the operator's own words is a dollar sign.
+    """
+    plan = part.plan
+    if plan is None:
+        return placeholders_of(part)
+    texts = [word for _, words, source in plan.arguments if source.layer != "operator"
+             for word in words]  # fmt: skip
+    texts += [value for _, value, source in plan.variables if source.layer != "operator"]
+    return _names(texts, part)
+
+
+def _names(texts: Iterable[str], part: Part) -> tuple[str, ...]:
+    """The placeholders in texts and in a part's files."""
+    names = [name for text in texts for name in names_in(text)]
+    for file in part.files:
+        names += names_in_json(file.content)
+        names += [] if file.path else [file.placeholder]
+    return tuple(dict.fromkeys(names))
 
 
 def fill_part(part: Part, values: Mapping[str, str]) -> Part:
-    """A part with the known placeholders filled, in its words, variables and files."""
-    from .endpoints import fill_json, fill_process, fill_text
+    """A part with the known placeholders filled, in its words, variables and files.
 
+    In what the operator wrote, a dollar sign is a dollar sign.
+    """
     if not values:
         return part
+    files = tuple(f.replace(content=fill_json(f.content, values)) for f in part.files)
+    if part.plan is not None:
+        plan = fill_process(part.plan, values)
+        return part.replace(plan=plan, argv=tuple(plan.argv), env=_env(plan), files=files)
     return part.replace(
         argv=tuple(fill_text(word, values) for word in part.argv),
         env=tuple((name, fill_text(value, values)) for name, value in part.env),
         text=fill_text(part.text, values),
-        files=tuple(f.replace(content=fill_json(f.content, values)) for f in part.files),
-        plan=fill_process(part.plan, values) if part.plan is not None else None,
+        files=files,
     )
 
 
-def _texts(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [text for each in value.values() for text in _texts(each)]
-    if isinstance(value, (list, tuple)):
-        return [text for each in value for text in _texts(each)]
-    return []
+def fill_deployment(deployment: Deployment, values: Mapping[str, str]) -> Deployment:
+    """A deployment with the known placeholders filled as ``fill_part`` does."""
+    if not values:
+        return deployment
+    return deployment.replace(
+        processes=tuple(fill_process(plan, values) for plan in deployment.processes),
+        router=fill_text(deployment.router, values) if deployment.router else None,
+        store=fill_store(deployment.store, values),
+    )
+
+
+def _env(plan: ProcessPlan) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value, _ in plan.variables)

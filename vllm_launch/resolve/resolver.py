@@ -234,6 +234,7 @@ class _Resolution:
             processes=processes,
             router=instance_router(store, self._instances()) if store else None,
             router_port=store.router.port if store else None,
+            router_source=store.router.where if store else None,
             store=store_plan(store, self._instances()) if store else None,
         )
 
@@ -293,6 +294,7 @@ class _Resolution:
                 {role: port for role, port in ports.items() if port},
             ),
             router_port=router.port,
+            router_source=router.where if router.where.file else self.strategy.where,
             pools_shared=plans[0].shared,
             store=store_plan(self.store, 1) if self.store else None,
         )
@@ -380,6 +382,7 @@ class _Resolution:
         processes: tuple[ProcessPlan, ...],
         router: str | None,
         router_port: int | None,
+        router_source: Source | None,
         pools_shared: bool = False,
         store: KvStorePlan | None,
     ) -> Deployment:
@@ -394,6 +397,7 @@ class _Resolution:
             processes=processes,
             router=router,
             router_port=router_port,
+            router_source=router_source,
             pools_shared=pools_shared,
             companions=(companion,) if companion is not None else (),
             store=store,

@@ -50,6 +50,8 @@ def store_plan(store: KvStore, instances: int) -> KvStorePlan:
         mooncake_config=client.template if client else None,
         store_config=service.config if service else None,
         store_command=service.command if service else None,
+        master_source=store.mooncake_master.where if store.mooncake_master else None,
+        store_source=service.where if service else None,
     )
 
 

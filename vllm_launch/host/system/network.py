@@ -43,7 +43,7 @@ def _resolved(name: str, local: set[str] | None, root: str) -> Name:
     import socket
 
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(_bare(name), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         return Name(name=name, error=str(getattr(error, "strerror", None) or error))
     these = tuple(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
@@ -54,8 +54,18 @@ def _resolved(name: str, local: set[str] | None, root: str) -> Name:
         addresses=these,
         loopback=loopback,
         here=here,
-        interface="" if here else next((i for one in these if (i := route(one, root))), ""),
+        interface=next((i for one in these if (i := _way(one, root, here=bool(here)))), ""),
     )
+
+
+def _bare(name: str) -> str:
+    """An IPv6 address without the brackets of a URL."""
+    return name[1:-1] if name.startswith("[") and name.endswith("]") else name
+
+
+def _way(address: str, root: str, *, here: bool) -> str:
+    """The interface that an address of this machine's is on, or that leads to another's."""
+    return holder(address, root) if here else route(address, root)
 
 
 def _is_loopback(address: str) -> bool:
@@ -89,8 +99,37 @@ def _version_6(root: str) -> set[str]:
     return found
 
 
+def holder(address: str, root: str) -> str:
+    """The interface that has an address of this machine; "" where that is not known."""
+    if root != "/":
+        return ""
+    from ..netlink import holder_of
+
+    try:
+        return holder_of(address)
+    except OSError:
+        return ""
+
+
 def route(address: str, root: str) -> str:
-    """The interface that packets to an IPv4 address leave by, of the main table."""
+    """The interface that packets to an address leave by; "" where no route leads there.
+
+    The kernel is asked; where that is not allowed, its main table for IPv4 is read.
+    """
+    import errno
+
+    if root == "/":
+        from ..netlink import route_to
+
+        try:
+            return route_to(address)
+        except OSError as error:
+            if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EINVAL):
+                return ""
+    return _by_table(address, root)
+
+
+def _by_table(address: str, root: str) -> str:
     import socket
 
     try:
