@@ -40,7 +40,7 @@ def check(operator: Operator, line: tuple[str, ...], told: tuple[str, ...], stat
             "mistyped recipe",
             ("serve", "MiniMaxAI/MiniMax-M3.1-Flsh", "--hardware", "b300"),
             "there is no recipe for 'MiniMaxAI/MiniMax-M3.1-Flsh'",
-            f"did you mean {FLASH} or {M3}?",
+            f"did you mean {FLASH} or {M3} or MiniMaxAI/MiniMax-M2.7?",
         ),
         case(
             "recipe without its owner",
