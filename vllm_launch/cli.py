@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _NAME = "vllm-launch"
-_GROUPS = {"recipes": "List, show and check recipes."}
+_GROUPS = {"recipes": "List, show, check and fetch recipes."}
+_SUBJECTS = {"MODEL": "recipe", "URL|NAME": "source"}  # what an argument is completed with
 _ABOUT = "Serve a model with vLLM, with the flags that are known to be right for the hardware."
 
 
@@ -123,11 +124,12 @@ def _function(
         call(Invocation(command=command, argument=first, given=given, more=tuple(more)))
 
     parameters = []
+    subject = _SUBJECTS.get(command.argument)
     if command.argument:
         shown = typer.Argument(
             help=command.argument_help,
             metavar=command.argument,
-            autocompletion=None if command.argument_many else _completer("recipe"),
+            autocompletion=_completer(subject) if subject else None,
         )
         kind: Any
         default: Any

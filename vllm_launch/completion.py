@@ -20,6 +20,11 @@ def candidates(
 
     Raises LaunchError where these cannot be read.
     """
+    if subject == "source":
+        from .catalog.sources import synced_names
+
+        yield from synced_names()
+        return
     shelf = Shelf(directories, sources)
     if subject == "recipe":
         yield from (recipe_id for recipe_id, _ in shelf.ids())

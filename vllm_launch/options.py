@@ -247,6 +247,32 @@ COMMANDS = (
         examples=("vllm-launch detect --save node7.json",),
     ),
     Command(
+        name="recipes sync", module="sync", argument="URL|NAME", argument_required=False,
+        argument_many=True,
+        argument_help="Sources' addresses or names; without any, every source there is.",
+        help="Fetch a source of recipes: a git repository, or the published JSON.",
+        options=(
+            Option(name="pin", flags=("--pin",), metavar="REV",
+                   help="Take this commit, branch or tag, and stay at it."),
+            Option(name="unpin", flags=("--unpin",), kind="flag",
+                   help="Follow the newest revision again."),
+            Option(name="ca", flags=("--ca",), metavar="FILE",
+                   help="Trust the certificates in this file instead of the system's."),
+            Option(name="timeout", flags=("--timeout",), metavar="SECONDS", kind="count",
+                   help="How long a source may take; 300 without it."),
+            TEXT_OR_JSON,
+        ),
+        examples=(
+            "vllm-launch recipes sync https://github.com/vllm-project/recipes",
+            "vllm-launch recipes sync github.com-vllm-project-recipes --unpin",
+        ),
+    ),
+    Command(
+        name="recipes sources", module="sources",
+        help="List the sources of recipes in their order, with revision and age.",
+        options=(TEXT_OR_JSON,), examples=("vllm-launch recipes sources",),
+    ),
+    Command(
         name="recipes list", module="recipes",
         help="List the recipes there are.",
         options=(TEXT_OR_JSON,), examples=("vllm-launch recipes list",),

@@ -161,6 +161,13 @@ def _to_cache(cached: str, data: bytes, tree: Node) -> None:
         _discard(partial)
 
 
+def forget(path: str) -> None:
+    """Remove what is cached of a file that is about to go."""
+    cached = _cache_path(path)
+    if cached:
+        _discard(cached)
+
+
 def _discard(path: str) -> None:
     try:
         os.unlink(path)

@@ -38,6 +38,10 @@ def run(invocation: Invocation) -> int:
         from .detect import run as run_command
     elif module == "lint":
         from .lint import run as run_command
+    elif module == "sync":
+        from .sync import run as run_command
+    elif module == "sources":
+        from .sources import run as run_command
     else:
         from .recipes import run as run_command
     return run_command(invocation, settings)

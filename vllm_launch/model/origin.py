@@ -13,3 +13,16 @@ class Origin(Record):
     revision: str = ""  # a commit, a synced revision, the launcher's version; "" where not known
     overlays: tuple[tuple[str, str], ...] = ()  # file and digest of each, the nearest last
     shadowed: tuple[str, ...] = ()  # farther sources that have a recipe of the same name
+
+
+class Listed(Record):
+    """A source as it is listed."""
+
+    source: str
+    name: str = ""  # of a synced one
+    revision: str = ""
+    pin: str = ""
+    synced: str = ""  # when, ISO 8601 in UTC
+    recipes: int = 0
+    broken: int = 0
+    problem: str = ""  # why it cannot be used

@@ -1,0 +1,620 @@
+"""The published JSON, from a server that does what it should, and from one that does not."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sync.conftest import LIMITS, Synced, held, revisions
+from tests.sync.server import Answer, Handler, Server
+from vllm_launch.catalog.shelf import Shelf
+from vllm_launch.catalog.sources import current_of, name_of, parse
+from vllm_launch.errors import UsageError
+from vllm_launch.sync.limits import Limits, SourceError, within
+from vllm_launch.sync.source import Telling, Wish, sync
+
+SHORT = LIMITS.replace(seconds=0.4)
+IDLE = LIMITS.replace(idle_seconds=0.2)
+
+
+def recipe(recipe_id: str = "org/repo", title: str = "One", **more: Any) -> bytes:
+    return json.dumps(
+        {
+            "hf_id": recipe_id,
+            "meta": {"title": title},
+            "model": {"model_id": recipe_id},
+            "variants": {"default": {}},
+            "recommended_command": {"strategy": "single_node_tp"},
+            **more,
+        }
+    ).encode()
+
+
+def index(*ids: object) -> bytes:
+    return json.dumps([{"hf_id": each, "json": f"/{each}.json"} for each in ids]).encode()
+
+
+def honest(body: bytes, **headers: str) -> Answer:
+    return lambda handler: handler.say(200, body, **headers)
+
+
+@pytest.fixture
+def site(server: Server) -> Server:
+    """A site with two recipes."""
+    server.answers["/models.json"] = honest(index("org/repo", "org/other"))
+    server.answers["/org/repo.json"] = honest(recipe())
+    server.answers["/org/other.json"] = honest(recipe("org/other"))
+    return server
+
+
+def test_an_index_is_synced_and_served_offline(site: Server, synced: Synced, cache: Path) -> None:
+    url = f"{site.url}/models.json"
+    outcome = synced(url)
+    assert (outcome.changed, outcome.broken, outcome.current.recipes) == (True, {}, 2)
+    assert (outcome.current.kind, outcome.current.url) == ("json", url)
+    site.answers.clear()
+    found = Shelf([url]).find("org/repo")
+    assert found.recipe.meta.title == "One"
+    assert (found.origin.source, found.origin.revision) == (url, outcome.current.revision)
+    assert Path(found.path).is_relative_to(cache)
+
+
+def test_one_recipe_is_a_source_too(server: Server, synced: Synced) -> None:
+    server.answers["/x/repo.json"] = honest(recipe())
+    synced(f"{server.url}/x/repo.json")
+    assert held(f"{server.url}/x/repo.json")[1] == "One"
+
+
+def test_variants_of_other_recipes_are_not_asked_for(site: Server, synced: Synced) -> None:
+    entries = [{"hf_id": "org/repo"}, {"hf_id": "org/repo-FP8", "derived_from": "org/repo"}]
+    site.answers["/models.json"] = honest(json.dumps(entries).encode())
+    assert synced(f"{site.url}/models.json").current.recipes == 1
+
+
+def test_the_same_again_changes_nothing(site: Server, synced: Synced) -> None:
+    first, second = synced(f"{site.url}/models.json"), synced(f"{site.url}/models.json")
+    assert (second.changed, second.current.revision) == (False, first.current.revision)
+    assert second.current.previous == ""
+
+
+def test_the_revision_before_is_kept_and_older_ones_are_not(
+    site: Server, synced: Synced, cache: Path
+) -> None:
+    url = f"{site.url}/models.json"
+    seen = []
+    for title in ("One", "Two", "Three"):
+        site.answers["/org/repo.json"] = honest(recipe(title=title))
+        outcome = synced(url)
+        seen.append(outcome.current.revision)
+        assert held(url)[1] == title
+    assert outcome.current.previous == seen[1]
+    assert revisions(cache, url) == set(seen[1:])
+
+
+def test_one_connection_serves_all(site: Server, synced: Synced) -> None:
+    ports = set()
+    for path, answer in list(site.answers.items()):
+
+        def noting(handler: Handler, answer: Answer = answer) -> None:
+            ports.add(handler.client_address[1])
+            answer(handler)
+
+        site.answers[path] = noting
+    synced(f"{site.url}/models.json")
+    assert len(ports) == 1
+
+
+def test_a_connection_that_was_closed_is_opened_again(site: Server, synced: Synced) -> None:
+    def closing(handler: Handler) -> None:
+        handler.say(200, index("org/repo", "org/other"))
+        handler.close_connection = True  # without saying so
+
+    site.answers["/models.json"] = closing
+    assert synced(f"{site.url}/models.json").current.recipes == 2
+
+
+def marked(body: bytes, mark: str = '"v1"') -> Answer:
+    """An answer with an ETag, which is not given twice."""
+
+    def answer(handler: Handler) -> None:
+        if handler.headers.get("If-None-Match") == mark:
+            handler.head(304, {"ETag": mark})
+        else:
+            handler.say(200, body, ETag=mark)
+
+    return answer
+
+
+def test_what_is_there_is_not_fetched_again_even_after_a_failure(
+    site: Server, synced: Synced
+) -> None:
+    url = f"{site.url}/models.json"
+    site.answers["/org/repo.json"] = marked(recipe())
+    whole = site.answers.pop("/org/other.json")
+    with pytest.raises(SourceError):
+        synced(url)
+    site.answers["/org/other.json"] = whole
+    site.asked.clear()
+    assert synced(url).current.recipes == 2
+    [headers] = [headers for path, headers in site.asked if path == "/org/repo.json"]
+    assert headers["If-None-Match"] == '"v1"'
+    assert held(url)[1] == "One"
+
+
+def test_what_is_kept_of_old_addresses_goes(site: Server, synced: Synced, cache: Path) -> None:
+    url = f"{site.url}/models.json"
+    site.answers["/org/repo.json"] = marked(recipe())
+    site.answers["/org/other.json"] = marked(recipe("org/other"))
+    synced(url)
+    kept = cache / "vllm-launch/sources" / name_of(url) / "http"
+    assert len(list(kept.iterdir())) == 2
+    site.answers["/models.json"] = honest(index("org/repo"))
+    synced(url)
+    assert len(list(kept.iterdir())) == 1
+
+
+def test_redirects_within_https_are_followed(site: Server, synced: Synced) -> None:
+    site.answers["/old.json"] = lambda handler: handler.say(302, b"", Location="/models.json")
+    site.answers["/org/repo.json"] = lambda handler: handler.say(
+        308, b"", Location=f"{site.url}/there/repo.json"
+    )
+    site.answers["/there/repo.json"] = honest(recipe(title="There"))
+    synced(f"{site.url}/old.json")
+    assert held(f"{site.url}/old.json")[1] == "There"
+
+
+def test_no_secret_of_the_home_is_sent(site: Server, synced: Synced) -> None:
+    synced(f"{site.url}/models.json")
+    assert not any("Authorization" in headers for _, headers in site.asked)
+
+
+# What a server can do wrong. Each: what the index then answers, and what is said.
+
+
+def promised(size: int, body: bytes) -> Answer:
+    def answer(handler: Handler) -> None:
+        handler.head(200, {"Content-Type": "application/json", "Content-Length": str(size)})
+        handler.wfile.write(body)
+        handler.close_connection = True
+
+    return answer
+
+
+def endless(handler: Handler) -> None:
+    """A body without a length, and without an end."""
+    handler.head(200, {"Content-Type": "application/json", "Connection": "close"})
+    handler.close_connection = True
+    while not handler.server.over.is_set():
+        handler.wfile.write(b" " * 65536)
+
+
+def endless_chunks(handler: Handler) -> None:
+    handler.head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
+    handler.close_connection = True
+    while not handler.server.over.is_set():
+        handler.wfile.write(b"10000\r\n" + b" " * 65536 + b"\r\n")
+
+
+def broken_chunks(handler: Handler) -> None:
+    handler.head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
+    handler.wfile.write(b"5\r\n[1,2,\r\nzz\r\n")
+    handler.close_connection = True
+
+
+def half_chunk(handler: Handler) -> None:
+    handler.head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
+    handler.wfile.write(b"500\r\n[1,2,")
+    handler.close_connection = True
+
+
+def dripping(handler: Handler) -> None:
+    """A byte now and then: never idle, never done."""
+    handler.head(200, {"Content-Type": "application/json", "Connection": "close"})
+    handler.close_connection = True
+    while not handler.server.over.wait(0.02):
+        handler.wfile.write(b" ")
+
+
+def dripping_head(handler: Handler) -> None:
+    handler.close_connection = True
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+    while not handler.server.over.wait(0.02):
+        handler.wfile.write(b"x")
+
+
+def hanging_body(handler: Handler) -> None:
+    handler.head(200, {"Content-Type": "application/json", "Content-Length": "100"})
+    handler.wfile.write(b"[")
+    handler.hang()
+
+
+def raw(data: bytes) -> Answer:
+    def answer(handler: Handler) -> None:
+        handler.wfile.write(data)
+        handler.close_connection = True
+
+    return answer
+
+
+def cut(handler: Handler) -> None:
+    handler.close_connection = True
+    handler.connection.close()
+
+
+def redirect(location: str, status: int = 302) -> Answer:
+    return lambda handler: handler.say(status, b"", Location=location)
+
+
+PLAIN = LIMITS
+BAD: dict[str, tuple[Answer, Limits, str]] = {
+    "500": (lambda h: h.say(500, b"oh"), PLAIN, "{url} answers 500 Internal Server Error"),
+    "404": (lambda h: h.say(404, b"no"), PLAIN, "{url} answers 404 Not Found"),
+    "204": (lambda h: h.say(204, b""), PLAIN, "{url} answers 204 No Content"),
+    "304 unasked": (lambda h: h.say(304, b""), PLAIN, "{url} answers 304 Not Modified"),
+    "206": (lambda h: h.say(206, b"[]"), PLAIN, "{url} answers 206 Partial Content"),
+    "escapes in the reason": (
+        raw(b"HTTP/1.1 500 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"),
+        PLAIN,
+        "{url} answers 500 [31mred",
+    ),
+    "hangs before its head": (Handler.hang, IDLE, "{url} says nothing for 0.2 s"),
+    "hangs in its body": (hanging_body, IDLE, "{url} says nothing for 0.2 s"),
+    "drips": (dripping, SHORT, "{url} takes longer than 0.4 s"),
+    "drips its head": (dripping_head, SHORT, "{url} takes longer than 0.4 s"),
+    "cut off at once": (
+        cut, PLAIN, "cannot fetch {url}: Remote end closed connection without response"
+    ),
+    "no HTTP": (raw(b"SSH-2.0-x\r\n"), PLAIN, "cannot fetch {url}: SSH-2.0-x"),
+    "cut off": (promised(100, b"[1,"), PLAIN, "{url} breaks off after 3 of 100 bytes"),
+    "half a chunk": (half_chunk, PLAIN, "cannot fetch {url}: IncompleteRead(0 bytes read)"),
+    "broken chunks": (broken_chunks, PLAIN, "cannot fetch {url}: IncompleteRead(5 bytes read)"),
+    "a page": (
+        lambda h: h.say(200, b"<html>", "text/html; charset=utf-8"),
+        PLAIN,
+        "{url} is a page (text/html), not JSON",
+    ),
+    "compressed": (
+        lambda h: h.say(200, b"\x1f\x8b", Content_Encoding="gzip"),
+        PLAIN,
+        "{url} is compressed, which was not asked for",
+    ),
+    "no JSON": (
+        honest(b"{'a': 1}"),
+        PLAIN,
+        "{url} is not JSON: not valid JSON: a key in double quotes was expected here",
+    ),
+    "empty": (honest(b""), PLAIN, "{url} is not JSON: not valid JSON: a value was expected here"),
+    "not UTF-8": (honest(b'["\xff"]'), PLAIN, "{url} is not JSON: byte 0xff is not UTF-8"),
+    "nested without end": (
+        honest(b"[" * 100_000), PLAIN, "{url} is not JSON: nested more than 64 levels deep"
+    ),
+    "a key twice": (
+        honest(b'{"hf_id": "a/b", "hf_id": "c/d"}'),
+        PLAIN,
+        "{url} cannot be used: duplicate key 'hf_id'; the first is on line 1",
+    ),
+    "another shape": (
+        honest(b'{"models": []}'),
+        PLAIN,
+        "{url} is neither an index of recipes nor a recipe: it has no hf_id",
+    ),
+    "a list of words": (
+        honest(b'["a/b"]'),
+        PLAIN,
+        "{url} is neither an index of recipes nor a recipe: entry 1 has no hf_id",
+    ),
+    "a number": (
+        honest(b"5"), PLAIN, "{url} is neither an index of recipes nor a recipe: it has no hf_id"
+    ),
+    "nothing in it": (honest(b"[]"), PLAIN, "{url} lists no recipes"),
+    "huge, and says so": (
+        promised(10**12, b" "), PLAIN, "{url} has 1000000000000 bytes; at most 1048576"
+    ),
+    "huge, without a length": (endless, PLAIN, "{url} has more than 1048576 bytes"),
+    "huge, in chunks": (endless_chunks, PLAIN, "{url} has more than 1048576 bytes"),
+    "to http": (
+        redirect("http://localhost/x"),
+        PLAIN,
+        "{url} redirects to http://localhost/x, which is not https",
+    ),
+    "to a file": (
+        redirect("file:///etc/passwd"),
+        PLAIN,
+        "{url} redirects to file:///etc/passwd, which is not https",
+    ),
+    "to a password": (
+        redirect("https://me:x@localhost/"),
+        PLAIN,
+        "{url} redirects to https://me:x@localhost/, which is not https",
+    ),
+    "to nowhere": (redirect(""), PLAIN, "{url} redirects to nowhere, which is not https"),
+    "in a circle": (redirect("/models.json"), PLAIN, "{url} redirects more than 5 times"),
+    "a way out": (
+        honest(index("org/repo", "../x")),
+        PLAIN,
+        "{url}: entry 2 has the hf_id '../x', which is no id",
+    ),
+    "a way far out": (
+        honest(index("../../../victim")),
+        PLAIN,
+        "{url}: entry 1 has the hf_id '../../../victim', which is no id",
+    ),
+    "absolute": (
+        honest(index("/etc/passwd")),
+        PLAIN,
+        "{url}: entry 1 has the hf_id '/etc/passwd', which is no id",
+    ),
+    "a NUL": (
+        honest(index("a/b\0")), PLAIN, "{url} cannot be used: the character U+0000 is not allowed"
+    ),
+    "overlong": (
+        honest(index("a/" + "x" * 300)),
+        PLAIN,
+        "{url}: entry 1 has the hf_id '" + "a/" + "x" * 98 + "', which is no id",
+    ),
+    "hidden": (honest(index("a/.b")), PLAIN, "{url}: entry 1 has the hf_id 'a/.b', which is no id"),
+    "an option": (
+        honest(index("-a/b")),
+        PLAIN,
+        "{url}: entry 1 has the hf_id '-a/b', which is no id",
+    ),
+    "a backslash": (
+        honest(index("a/..\\b")),
+        PLAIN,
+        "{url}: entry 1 has the hf_id 'a/..\\\\b', which is no id",
+    ),
+    "in another case": (
+        honest(index("org/repo", "org/Repo")),
+        PLAIN,
+        (
+            "{url} has two files that differ only in case: 'models/org/repo.json', "
+            "'models/org/Repo.json'"
+        ),
+    ),
+    "a folder in another case": (
+        honest(index("org/repo", "Org/x")),
+        PLAIN,
+        "{url} has two folders that differ only in case: 'models/org', 'models/Org'",
+    ),
+    "too many": (
+        honest(index(*(f"a/{i}" for i in range(4)))),
+        LIMITS.replace(files=3),
+        "{url} lists 4 recipes; at most 3",
+    ),
+    "a recipe that is not there": (
+        honest(index("org/repo", "org/gone")),
+        PLAIN,
+        "{base}/org/gone.json answers 404 Not Found",
+    ),
+    "too much together": (
+        honest(index("org/repo", "org/other")),
+        LIMITS.replace(bytes=300),
+        "with {base}/org/other.json it is more than 300 bytes in all",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "limits", "told"), BAD.values(), ids=BAD)
+def test_what_goes_wrong_is_said_and_leaves_what_was_there(
+    site: Server, synced: Synced, cache: Path, answer: Answer, limits: Limits, told: str
+) -> None:
+    url = f"{site.url}/models.json"
+    synced(url)
+    before = held(url)
+    site.answers["/models.json"] = answer
+    with pytest.raises(SourceError) as caught:
+        synced(url, limits)
+    assert caught.value.message == told.format(url=url, base=site.url)
+    assert caught.value.exit_status == 2
+    assert held(url) == before
+    assert revisions(cache, url) == {before[0].revision}
+
+
+@pytest.mark.parametrize(
+    "answer", [BAD["500"][0], BAD["a page"][0], cut], ids=["500", "page", "cut"]
+)
+def test_a_site_that_is_half_down(
+    site: Server, synced: Synced, cache: Path, answer: Answer
+) -> None:
+    url = f"{site.url}/models.json"
+    synced(url)
+    before = held(url)
+    site.answers["/org/repo.json"] = honest(recipe(title="Two"))
+    site.answers["/org/other.json"] = answer
+    with pytest.raises(SourceError, match=r"/org/other\.json"):
+        synced(url)
+    assert held(url) == before
+    assert revisions(cache, url) == {before[0].revision}
+
+
+def test_a_first_sync_that_fails_leaves_nothing_to_serve(
+    site: Server, synced: Synced, cache: Path
+) -> None:
+    url = f"{site.url}/models.json"
+    site.answers["/models.json"] = honest(b"[")
+    with pytest.raises(SourceError):
+        synced(url)
+    assert current_of(parse(url).name) is None
+    assert revisions(cache, url) == set()
+    with pytest.raises(UsageError, match="has not been synced"):
+        Shelf([url])
+
+
+def test_nobody_listens(synced: Synced, server: Server) -> None:
+    import socket
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"https://localhost:{closed.getsockname()[1]}/models.json"
+        with pytest.raises(SourceError) as caught:
+            synced(url)
+    assert caught.value.message == f"cannot fetch {url}: Connection refused"
+
+
+def test_a_certificate_that_nobody_vouches_for(site: Server, said: list[str]) -> None:
+    url = f"{site.url}/models.json"
+    telling = Telling(line=said.append, step=said.append, count=said.append)
+    with pytest.raises(SourceError) as caught:
+        sync(parse(url), Wish(), LIMITS, telling)
+    assert caught.value.message.startswith(f"{url}: the certificate is not trusted: ")
+    assert caught.value.hint == "for a CA of your own give --ca FILE"
+
+
+def test_a_certificate_of_another_host(site: Server, synced: Synced) -> None:
+    url = f"{site.url}/models.json".replace("localhost", "127.0.0.1")
+    with pytest.raises(SourceError) as caught:
+        synced(url)
+    assert f"{url}: the certificate is not trusted: " in caught.value.message
+
+
+def test_the_authority_may_be_named_by_the_environment(
+    site: Server, said: list[str], ca: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", ca)
+    telling = Telling(line=said.append, step=said.append, count=said.append)
+    outcome = sync(parse(f"{site.url}/models.json"), Wish(), LIMITS, telling)
+    assert outcome.current.recipes == 2
+
+
+@pytest.mark.parametrize("text", [None, "nothing"], ids=["missing", "no certificate"])
+def test_an_authority_that_cannot_be_read(
+    site: Server, said: list[str], cache: Path, text: str | None
+) -> None:
+    file = cache / "ca.pem"
+    cache.mkdir()
+    if text is not None:
+        file.write_text(text)
+    telling = Telling(line=said.append, step=said.append, count=said.append)
+    with pytest.raises(UsageError) as caught:
+        sync(parse(f"{site.url}/models.json"), Wish(ca=str(file)), LIMITS, telling)
+    reason = "No such file or directory" if text is None else "it holds no certificate"
+    assert caught.value.message == f"--ca: cannot read {file}: {reason}"
+
+
+# A new revision holds only if it can be read.
+
+
+def test_a_broken_recipe_is_counted_and_told(site: Server, synced: Synced) -> None:
+    site.answers["/org/other.json"] = honest(b'{"hf_id": "org/other", "model": 5}')
+    outcome = synced(f"{site.url}/models.json")
+    assert (outcome.current.recipes, outcome.current.broken) == (2, 1)
+    assert list(outcome.broken) == ["org/other"]
+    assert outcome.broken["org/other"].startswith("models/org/other.json:1:")
+    assert held(f"{site.url}/models.json")[1] == "One"
+
+
+def test_a_revision_of_which_nothing_can_be_read_is_refused(
+    site: Server, synced: Synced, cache: Path
+) -> None:
+    url = f"{site.url}/models.json"
+    synced(url)
+    before = held(url)
+    for name in ("repo", "other"):
+        site.answers[f"/org/{name}.json"] = honest(b"{}")
+    with pytest.raises(SourceError) as caught:
+        synced(url)
+    assert caught.value.message.startswith(f"{url} has no recipe that can be read: models/org/")
+    assert held(url) == before
+    assert revisions(cache, url) == {before[0].revision}
+
+
+# Pins, names, and two at once.
+
+
+def test_a_pin_holds_until_it_is_taken_off(site: Server, synced: Synced) -> None:
+    url = f"{site.url}/models.json"
+    first = synced(url).current.revision
+    site.answers["/org/repo.json"] = honest(recipe(title="Two"))
+    second = synced(url).current.revision
+    pinned = synced(url, pin=first)
+    assert (pinned.current.revision, pinned.current.pin) == (first, first)
+    site.asked.clear()
+    again = synced(url)
+    assert (again.kept_pin, again.current.revision, site.asked) == (True, first, [])
+    assert held(url)[1] == "One"
+    free = synced(url, unpin=True)
+    assert (free.current.revision, free.current.pin) == (second, "")
+    assert held(url)[1] == "Two"
+
+
+@pytest.mark.parametrize("pin", ["0123456789abcdef", "v1", "http", "git", "lock"])
+def test_a_pin_that_is_not_there(site: Server, synced: Synced, pin: str) -> None:
+    url = f"{site.url}/models.json"
+    revision = synced(url).current.revision
+    before = held(url)
+    with pytest.raises(SourceError) as caught:
+        synced(url, pin=pin)
+    assert caught.value.message == f"{url} is at {revision}, and {pin} is not kept here"
+    assert held(url) == before
+
+
+def test_the_settings_pin_cannot_be_taken_off(site: Server, synced: Synced) -> None:
+    with pytest.raises(UsageError, match="the settings pin"):
+        synced(f"{site.url}/models.json#v1", unpin=True)
+
+
+def test_a_name_is_of_one_source(site: Server, synced: Synced) -> None:
+    synced(f"near={site.url}/models.json")
+    site.answers["/x.json"] = honest(recipe())
+    with pytest.raises(UsageError) as caught:
+        synced(f"near={site.url}/x.json")
+    assert caught.value.message == f"near is the name of {site.url}/models.json"
+
+
+def _sync_in_a_process(url: str, ca: str, started: Any) -> None:
+    started.wait()
+    nothing: Callable[[str], None] = lambda _: None  # noqa: E731
+    telling = Telling(line=nothing, step=nothing, count=nothing)
+    outcome = sync(parse(url), Wish(ca=ca), LIMITS, telling)
+    os._exit(0 if outcome.current.recipes == 2 else 1)
+
+
+def test_several_at_once_take_turns(site: Server, ca: str, cache: Path) -> None:
+    url = f"{site.url}/models.json"
+    context = multiprocessing.get_context("fork")
+    started = context.Event()
+    many = [context.Process(target=_sync_in_a_process, args=(url, ca, started)) for _ in range(4)]
+    for process in many:
+        process.start()
+    started.set()
+    for process in many:
+        process.join(30)
+    assert [process.exitcode for process in many] == [0] * 4
+    assert held(url)[1] == "One"
+    assert len(revisions(cache, url)) == 1
+
+
+def test_what_a_killed_sync_left_is_swept_up(site: Server, synced: Synced, cache: Path) -> None:
+    url = f"{site.url}/models.json"
+    synced(url)
+    directory = cache / "vllm-launch/sources" / name_of(url)
+    (directory / ".new-abc/models/x").mkdir(parents=True)
+    (directory / "0000000000000000").mkdir()
+    (directory / ".new-current").write_text("half")
+    synced(url)
+    assert revisions(cache, url) == {held(url)[0].revision}
+
+
+def test_a_cache_that_cannot_be_written(site: Server, synced: Synced, cache: Path) -> None:
+    (cache / "vllm-launch").mkdir(parents=True)
+    (cache / "vllm-launch/sources").write_text("in the way")
+    with pytest.raises(SourceError) as caught:
+        synced(f"{site.url}/models.json")
+    directory = cache / "vllm-launch/sources" / name_of(f"{site.url}/models.json")
+    assert caught.value.message == f"cannot write to {directory}: Not a directory"
+
+
+def test_the_time_limit_ends_with_its_block() -> None:
+    import signal
+
+    before = signal.getsignal(signal.SIGALRM)
+    with within(30, "x"):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) == before

@@ -1,0 +1,138 @@
+"""Where the revisions of a source lie, and how a new one takes the old one's place: at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+
+from ..catalog.files import forget
+from ..catalog.library import Library, bundled
+from ..catalog.sources import Current, current_of, directory_of
+from ..errors import LaunchError
+from .limits import SourceError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_NOT_REVISIONS = ("git", "http", "lock", "current")
+_MADE = ".new-"
+
+
+@contextmanager
+def locked(name: str, told: Callable[[str], None]) -> Iterator[str]:
+    """A source's directory, for one sync at a time."""
+    directory = directory_of(name)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        lock = os.open(os.path.join(directory, "lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise SourceError(f"cannot write to {directory}: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            told(f"{name} is being synced by another process; waiting")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield directory
+    finally:
+        os.close(lock)
+
+
+def place(directory: str, revision: str, files: Mapping[str, bytes]) -> tuple[str, bool]:
+    """A revision's directory with its files, whole or not at all; and whether it is new."""
+    path = os.path.join(directory, revision)
+    if os.path.isdir(path):
+        return path, False
+    made = tempfile.mkdtemp(prefix=_MADE, dir=directory)
+    try:
+        for name, body in files.items():
+            _write(os.path.join(made, name), body)
+        os.rename(made, path)
+    except OSError as error:
+        shutil.rmtree(made, ignore_errors=True)
+        raise SourceError(f"cannot write {path}: {error.strerror}") from None
+    return path, True
+
+
+def _write(path: str, body: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o644), "wb") as file:
+        file.write(body)
+
+
+def verdict(path: str, url: str) -> tuple[int, dict[str, str]]:
+    """How many recipes a revision has, and what is wrong with those that cannot be read.
+
+    Raises SourceError where none can, or where what all of them need cannot.
+    """
+    library = Library(path, own=False, fallback=bundled(), source=url)
+    broken = {}
+    ids = list(library.recipe_ids())
+    try:
+        for name in library.taxonomy.strategies:
+            library.strategy(name)
+        for name in library.kv_stores():
+            library.kv_store(name)
+    except LaunchError as error:
+        raise SourceError(f"{url} cannot be used: {_fault(error, path)}") from None
+    for recipe_id in ids:
+        try:
+            library.recipe(recipe_id)
+        except LaunchError as error:
+            broken[recipe_id] = _fault(error, path)
+    if len(broken) == len(ids):
+        why = f": {next(iter(broken.values()))}" if broken else ""
+        raise SourceError(f"{url} has no recipe that can be read{why}")
+    return len(ids), broken
+
+
+def _fault(error: LaunchError, path: str) -> str:
+    """The first fault, with its place in the source."""
+    problems = [str(each) for each in getattr(error, "problems", ()) if not each.warning]
+    return (problems[0] if problems else error.message).replace(f"{path}/", "")
+
+
+def make_current(directory: str, current: Current) -> None:
+    """Let a revision hold from now on: the record is replaced in one step."""
+    fields = {name: getattr(current, name) for name in Current._fields}
+    text = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    partial = os.path.join(directory, f"{_MADE}current")
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, os.path.join(directory, "current"))
+    except OSError as error:
+        raise SourceError(f"cannot write to {directory}: {error.strerror}") from None
+
+
+def prune(directory: str, name: str) -> None:
+    """Remove every revision but the one that holds and the one before it."""
+    current = current_of(name)
+    kept = {*_NOT_REVISIONS, *((current.revision, current.previous) if current else ())}
+    for entry in os.listdir(directory):
+        if entry not in kept:
+            remove(os.path.join(directory, entry))
+
+
+def remove(path: str) -> None:
+    """Remove a revision, and what was kept of its files for a faster start."""
+    for folder, _, names in os.walk(path):
+        for file in names:
+            forget(os.path.join(folder, file))
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        os.unlink(path)
+
+
+def now() -> str:
+    """The time, as records have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
