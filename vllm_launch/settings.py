@@ -111,6 +111,10 @@ def _checked(option: Option, text: str, source: str) -> Any:
         if value == "":  # "$GPUS" where GPUS is not set
             raise ValueError(option.metavar)
     except ValueError as error:
+        if option.kind == "source":
+            from .catalog.sources import masked
+
+            text = masked(text)
         raise UsageError(f"{source}: found {text!r}; expected {error}") from None
     return os.path.expanduser(value) if option.metavar in _PATHS else value
 

@@ -210,6 +210,7 @@ def test_every_option_has_a_name_of_its_own_in_each_command() -> None:
 SLOW = {
     "rich", "pydantic", "typer", "click", "yaml", "pynvml", "amdsmi", "psutil", "json", "re",
     "dataclasses", "typing", "enum", "inspect", "functools", "contextlib", "pathlib", "subprocess",
+    "socket", "ssl", "http", "urllib", "hashlib",
     "difflib", "traceback", "shutil", "tempfile", "logging", "asyncio", "ctypes",
 }  # fmt: skip
 IMPORTED = """

@@ -143,7 +143,7 @@ WRONG_SOURCES = {
     "another key": ("- {url: https://h.example/r, rev: x}", "2:30: sources.rev: unknown key 'rev'"),
     "a bad name": ("- {name: a/b, url: https://h.example}", "1: found 'a/b=https://h.example'"),
     "a bad pin": ("- {url: https://h.example, pin: --x}", "1: found 'https://h.example#--x'"),
-    "a password": ("- https://me:secret@h.example/r", "1: found 'https://me:secret@h.example/r'"),
+    "a password": ("- https://me:secret@h.example/r", "1: found 'https://…@h.example/r'"),
 }
 
 

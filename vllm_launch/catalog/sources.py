@@ -55,6 +55,12 @@ def parse(text: str) -> SourceSpec:
     return SourceSpec(name=name if equals else name_of(url), url=url.rstrip("/"), pin=pin)
 
 
+def masked(text: str) -> str:
+    """A text that is no source, as it can be told: without a password."""
+    head, at, rest = text.rpartition("@")
+    return f"{head.partition('://')[0]}://…@{rest}" if at and "://" in head else text
+
+
 def is_address(url: str) -> bool:
     """Whether this is an https address, without a password and short enough to be shown."""
     host = url.removeprefix("https://").partition("/")[0]
@@ -120,6 +126,11 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
 
 
+def no_source(text: str, error: ValueError) -> UsageError:
+    """The error for a text that cannot be parsed."""
+    return UsageError(f"{masked(text)!r} is no source of recipes", hint=f"write {error}")
+
+
 def synced_names() -> list[str]:
     """The sources that have a copy, in alphabetical order."""
     try:
@@ -134,7 +145,7 @@ def synced(text: str) -> Library:
     try:
         spec = parse(text)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no source of recipes", hint=f"write {error}") from None
+        raise no_source(text, error) from None
     name, current = _copy_of(spec)
     if current is None:
         raise UsageError(f"{spec.url} has not been synced", hint=_sync(spec))

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..catalog.files import config_directory
-from ..catalog.sources import SourceSpec, current_of, parse, synced_names
+from ..catalog.sources import SourceSpec, current_of, is_pin, no_source, parse, synced_names
 from ..errors import LaunchError, UsageError
 from ..streams import answer, remark
 
@@ -28,8 +28,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     from ..sync.limits import Limits
     from ..sync.source import Wish, sync
 
-    specs = _specs(invocation.argument, settings)
-    _refuse_contradictions(invocation.argument, settings)
+    named = [each for each in (invocation.argument, *invocation.more) if each is not None]
+    _refuse_contradictions(named, settings)
+    specs = _specs(named, settings)
     wish = Wish(pin=settings["pin"] or "", unpin=bool(settings["unpin"]), ca=settings["ca"])
     limits = Limits(seconds=settings["timeout"]) if settings["timeout"] else Limits()
     outcomes: list[Outcome] = []
@@ -50,15 +51,13 @@ def run(invocation: Invocation, settings: Settings) -> int:
     return 0
 
 
-def _refuse_contradictions(argument: str | None, settings: Settings) -> None:
+def _refuse_contradictions(named: Sequence[str], settings: Settings) -> None:
     """Raise UsageError for what cannot be meant together."""
-    from ..catalog.sources import is_pin
-
     pin = settings["pin"]
     if pin and settings["unpin"]:
         raise UsageError("--pin and --unpin contradict each other", hint="leave one out")
-    if pin and argument is None:
-        raise UsageError(f"{settings.source('pin')}: a revision of which source?", hint="name it")
+    if pin and len(named) != 1:
+        raise UsageError(f"{settings.source('pin')}: a revision of which source?", hint="name one")
     if pin and not is_pin(pin):
         raise UsageError(
             f"{settings.source('pin')}: found {pin!r}; expected a commit, a branch or a tag"
@@ -75,7 +74,7 @@ def _parsed(text: str) -> SourceSpec:
     try:
         return parse(text)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no source of recipes", hint=f"write {error}") from None
+        raise no_source(text, error) from None
 
 
 def synced_specs() -> list[SourceSpec]:
@@ -84,25 +83,26 @@ def synced_specs() -> list[SourceSpec]:
     return [SourceSpec(name=name, url=copy.url) for name, copy in copies if copy is not None]
 
 
-def _specs(argument: str | None, settings: Settings) -> list[SourceSpec]:
-    """What to sync: the source that is named, or each one once. Raises UsageError for none."""
-    known = {spec.url: spec for spec in (*reversed(synced_specs()), *configured(settings))}
-    if argument is None:
-        if not known:
-            hint = f"name one, such as vllm-launch recipes sync {_EXAMPLE}"
-            raise UsageError("there is no source to sync", hint=hint)
-        return list(known.values())
-    named = [spec for spec in known.values() if spec.name == argument]
-    if named:
-        return named[:1]
+def _specs(named: Sequence[str], settings: Settings) -> list[SourceSpec]:
+    """What to sync: the sources that are named, or each one once. Raises UsageError for none."""
+    known = {spec.url: spec for spec in (*synced_specs(), *configured(settings))}
+    if not named and not known:
+        hint = f"name one, such as vllm-launch recipes sync {_EXAMPLE}"
+        raise UsageError("there is no source to sync", hint=hint)
+    return [_spec(each, known) for each in named] or list(known.values())
+
+
+def _spec(argument: str, known: dict[str, SourceSpec]) -> SourceSpec:
+    """The source with a name or an address. Raises UsageError for none."""
+    found = next((spec for spec in known.values() if spec.name == argument), None)
+    if found is not None:
+        return found
     if "://" not in argument:
         names = ", ".join(spec.name for spec in known.values()) or "none"
         raise UsageError(f"there is no source {argument!r}", hint=f"there are: {names}")
     spec = _parsed(argument)
     there = known.get(spec.url)
-    if there is None:
-        return [spec]
-    return [there.replace(pin=spec.pin or there.pin)]
+    return spec if there is None else there.replace(pin=spec.pin or there.pin)
 
 
 def _telling(name: str) -> Telling:

@@ -88,16 +88,19 @@ class Repository:
 
     def _tidy(self) -> None:
         """Remove what broken-off fetches left; begin anew where too much has come together."""
-        packs = os.path.join(self.store, "objects", "pack")
         size = 0
-        for name in os.listdir(packs) if os.path.isdir(packs) else ():
-            path = os.path.join(packs, name)
-            if name.startswith("tmp_"):
+        for path in self._packs():
+            if os.path.basename(path).startswith("tmp_"):
                 os.unlink(path)
             else:
                 size += os.path.getsize(path)
         if size > self.limits.bytes:
             shutil.rmtree(self.store)
+
+    def _packs(self) -> list[str]:
+        packs = os.path.join(self.store, "objects", "pack")
+        names = os.listdir(packs) if os.path.isdir(packs) else ()
+        return [os.path.join(packs, name) for name in names]
 
     def _known(self, wanted: str) -> str:
         """A commit that is there already; "" where it is not, or where a name may have moved."""
@@ -205,7 +208,7 @@ class Repository:
 
     def _failed(self, said: str) -> SourceError:
         """What git's last words mean."""
-        if "signal 25" in said or "File too large" in said or "write error" in said:
+        if any(os.path.getsize(path) >= self.limits.bytes for path in self._packs()):
             return SourceError(f"{self.url} has more than {self.limits.bytes} bytes")
         lines = [line for line in said.splitlines() if line.startswith(("fatal: ", "error: "))]
         last = shown(lines[0].partition(": ")[2] if lines else said or "git failed")
