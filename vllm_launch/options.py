@@ -235,6 +235,16 @@ COMMANDS = (
         examples=("vllm-launch fit MiniMaxAI/MiniMax-M3 --hardware h200",),
     ),
     Command(
+        name="diagnose", module="diagnose", argument="LOG", argument_required=False,
+        argument_help="A server's log; - is the standard input, as in docker logs NAME 2>&1 | …",
+        help="Say what a server's log tells of its failure, and what to try next.",
+        options=(TEXT_OR_JSON,),
+        examples=(
+            "vllm-launch diagnose server.log",
+            "vllm-launch diagnose -",
+        ),
+    ),
+    Command(
         name="detect", module="detect",
         help="Say what GPUs this host has, and which hardware profile they are.",
         options=(

@@ -26,6 +26,8 @@ def run(invocation: Invocation) -> int:
         from .serve import run as run_command
     elif module == "explain":
         from .explain import run as run_command
+    elif module == "diagnose":
+        from .diagnose import run as run_command
     elif module == "export":
         from .export import run as run_command
     elif module == "resolve":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import CheckFailed, UsageError
-from ..render.shell import command, exports
+from ..render.shell import command, exports, quote
 from ..resolve.container import ContainerSetup, container_argv
 from ..streams import answer, remark
 from .plan import hub_cache, make
@@ -31,7 +31,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     plan = make(invocation, settings)
     setup = container_setup(plan, settings)
     if not (settings["dry_run"] or settings["output"]):
-        _become(plan, settings, setup)
+        _become(plan, settings, setup, invocation.line)
     _print(plan, settings, setup)
     return 0
 
@@ -103,12 +103,14 @@ def command_of(
     return container_argv(process, deployment.choice.hardware, image, setup), {}
 
 
-def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoReturn:
+def _become(
+    plan: Plan, settings: Settings, setup: ContainerSetup | None, line: Sequence[str]
+) -> NoReturn:
     part = _one_part(plan, settings) if plan.parts else None
     if part is not None:
         plan = _narrowed(plan, part)
         if part.plan is None:
-            _become_part(plan, part, settings)
+            _become_part(plan, part, settings, line)
     process = plan.processes[0]
     _refuse_unfilled(plan)
     argv, variables = command_of(plan, process, setup)
@@ -118,6 +120,7 @@ def _become(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> NoR
     path = next(asked, os.environ.get("PATH"))
     program_path(argv[0], path)
     _tell(plan)
+    _tell_command(line)
     _check(plan, settings)
     if part is not None:
         _write_files(part)
@@ -158,7 +161,9 @@ def _narrowed(plan: Plan, part: Part) -> Plan:
     )
 
 
-def _become_part(plan: Plan, part: Part, settings: Settings) -> NoReturn:
+def _become_part(
+    plan: Plan, part: Part, settings: Settings, line: Sequence[str]
+) -> NoReturn:
     """Become a router, a store or what else runs beside the servers."""
     if not part.argv:
         raise UsageError(
@@ -175,9 +180,17 @@ def _become_part(plan: Plan, part: Part, settings: Settings) -> NoReturn:
     path = os.environ.get("PATH")
     program_path(part.argv[0], path)
     _tell(plan)
+    _tell_command(line)
     _check(plan, settings)
     _write_files(part)
     become(part.argv, {**_own_environment(), **dict(part.env)}, path)
+
+
+def _tell_command(line: Sequence[str]) -> None:
+    """The launcher's own command, for whoever reads the server's log, diagnose above all."""
+    from ..diagnose.retry import STARTED_AS
+
+    remark(f"{STARTED_AS}{' '.join(quote(word) for word in ('vllm-launch', *line))}\n")
 
 
 def _own_environment() -> dict[str, str]:

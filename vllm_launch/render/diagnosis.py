@@ -1,0 +1,60 @@
+"""What a log was found to say, for a person and for a program."""
+
+from __future__ import annotations
+
+from ..diagnose.retry import retried
+from .shell import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..diagnose import Diagnosis
+
+_WIDTH = 78
+
+
+def diagnosis_text(found: Sequence[Diagnosis], started: Sequence[str]) -> str:
+    """Each failure: its line, what it means, what to do, and the command to try."""
+    from textwrap import wrap
+
+    blocks = []
+    for each in found:
+        symptom = each.symptom
+        lines = [f"{symptom.code}  line {each.line}"]
+        lines += wrap(each.text, _WIDTH, initial_indent="  | ", subsequent_indent="  | ")[:4]
+        lines += wrap(
+            f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="  ",
+        )
+        command = next_command(each, started)
+        lines += [f"    {command}"] if command else []
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)
+
+
+def diagnosis_record(found: Sequence[Diagnosis], started: Sequence[str]) -> list[dict[str, Any]]:
+    """The same as plain data."""
+    return [
+        {
+            "code": each.symptom.code,
+            "line": each.line,
+            "text": each.text,
+            "what": each.symptom.what,
+            "remedy": each.symptom.remedy,
+            "consequence": each.symptom.consequence,
+            "next": next_command(each, started),
+        }
+        for each in found
+    ]
+
+
+def next_command(diagnosis: Diagnosis, started: Sequence[str]) -> str:
+    """The command to try, as shell text; "" where there is none."""
+    if diagnosis.next.instead:
+        return diagnosis.next.instead
+    words = retried(started, diagnosis.next)
+    return " ".join(quote(word) for word in ("vllm-launch", *words)) if words else ""
