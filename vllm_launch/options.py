@@ -128,8 +128,15 @@ OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
                 help="How to print it.")  # fmt: skip
 TEXT_OR_JSON = OUTPUT.replace(choices=("text", "json"))
 PART_IMAGE = Option(name="part_image", flags=("--part-image",), metavar="ROLE=REF", many=True,
-                    help="kubernetes, compose: the image of what runs beside the servers, such as "
-                         "router=REF.")  # fmt: skip
+                    help="kubernetes, compose, systemd: the image of what runs beside the servers, "
+                         "such as router=REF.")  # fmt: skip
+EXPORT_SYSTEMD = (
+    Option(name="program_dir", flags=("--program-dir",), metavar="DIR",
+           help="systemd: the directory with vllm and vllm-router, or the container engine, on "
+                "the machine; without it, where they are on this one."),
+    Option(name="service_user", flags=("--service-user",), metavar="NAME",
+           help="systemd: who runs the services; without it, you, and root for containers."),
+)  # fmt: skip
 EXPORT_KUBERNETES = (
     Option(name="namespace", flags=("--namespace",), metavar="NAME",
            help="kubernetes: the namespace of every object."),
@@ -208,6 +215,7 @@ COMMANDS = (
             Option(name="out", flags=("--out",), metavar="DIR",
                    help="Write the files into this directory; without it they are printed."),
             *CHOICE, *RUNTIME, PART_IMAGE, *EXPORT_KUBERNETES,
+            *EXPORT_SYSTEMD,
         ),
         passes_on=True,
         examples=(

@@ -40,8 +40,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["out"]:
         from .written import write_all
 
-        write_all(settings["out"], files)
-        remark("".join(f"# wrote {settings['out']}/{file.name}\n" for file in files))
+        kept = write_all(settings["out"], files)
+        done = [("kept" if file.name in kept else "wrote", file.name) for file in files]
+        remark("".join(f"# {verb} {settings['out']}/{name}\n" for verb, name in done))
     else:
         answer(_printed(files))
     from ..render.summary import summary
@@ -70,6 +71,10 @@ def _exporter(target: str) -> Callable[[Brief], Sequence[ExportFile]]:
         from ..export.kubernetes import files
 
         return files
+    if target == "systemd":
+        from ..export.systemd import files
+
+        return files
     raise UsageError(f"no such target: {target}")
 
 
@@ -89,8 +94,23 @@ def _brief(plan: Plan, invocation: Invocation, settings: Settings) -> Brief:
         header=tuple(_header(plan, invocation)),
         setup=container_setup(plan, settings, "docker" if settings["to"] == "compose" else None),
         passed_by_name=plan.passed_by_name,
-        options={name: value for name, value, _ in settings if name in shown},
+        options={
+            **{name: value for name, value, _ in settings if name in shown},
+            **_of_this_machine(plan, settings),
+        },
     )
+
+
+def _of_this_machine(plan: Plan, settings: Settings) -> dict[str, Any]:
+    """Where programs are and who runs them, for a target that has to say so."""
+    if settings["to"] != "systemd":
+        return {}
+    from .programs import programs_of, service_user
+
+    return {
+        "programs": programs_of(_parts(plan), settings),
+        "service_user": service_user(settings),
+    }
 
 
 def _parts(plan: Plan) -> tuple[Part, ...]:

@@ -13,23 +13,27 @@ if TYPE_CHECKING:
     from ..export import ExportFile
 
 
-def write_all(directory: str, files: Sequence[ExportFile]) -> None:
-    """Write files into a directory, which is made where it is not there.
+def write_all(directory: str, files: Sequence[ExportFile]) -> tuple[str, ...]:
+    """Write files into a directory, which is made where it is not there; the names of those kept.
 
-    Each takes the place of an older one in one step. Raises UsageError where it cannot be written.
+    Each takes the place of an older one in one step, but for one that is to be kept. Raises
+    UsageError where it cannot be written.
     """
     try:
         os.makedirs(directory, exist_ok=True)
-        for file in files:
-            _write(os.path.join(directory, file.name), file)
+        written = [_write(os.path.join(directory, file.name), file) for file in files]
     except OSError as error:
         raise UsageError(
             f"cannot write {error.filename or directory}: {error.strerror}",
             hint="give another directory with --out",
         ) from None
+    return tuple(file.name for file, done in zip(files, written, strict=True) if not done)
 
 
-def _write(path: str, file: ExportFile) -> None:
+def _write(path: str, file: ExportFile) -> bool:
+    """Write one file; False where one is there that is to be kept."""
+    if file.keep and os.path.lexists(path):
+        return False
     beside = f"{path}.{os.getpid()}.part"
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
@@ -37,6 +41,7 @@ def _write(path: str, file: ExportFile) -> None:
             stream.write(file.text.encode("utf-8", "surrogateescape"))
             os.fchmod(stream.fileno(), file.mode)
         os.replace(beside, path)
+        return True
     except OSError:
         if os.path.exists(beside):
             os.unlink(beside)

@@ -35,6 +35,7 @@ class ExportFile(Record):
     name: str  # relative, without folders
     text: str
     mode: int = 0o644
+    keep: bool = False  # one that is there already stays as it is
 
 
 def commented(brief: Brief, mark: str = "#") -> str:
