@@ -238,7 +238,7 @@ class TestAsAnOperator:
         ran = operator.run("export", M3, "--to", "vllm-config", "--part-image", "router=a")
         assert ran.status == 2
         assert ran.error == (
-            "error: --part-image is for --to kubernetes and compose\n  leave it out\n"
+            "error: --part-image is for --to kubernetes and compose and systemd\n  leave it out\n"
         )
 
     def test_a_new_line_in_a_word_does_not_leave_the_comment(self, operator: Operator) -> None:
