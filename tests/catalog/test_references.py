@@ -20,7 +20,7 @@ PLACES = {
     "presets.tuned.hardware": "hardware profile",
     "hardware_overrides.@hopper": "hardware",
     "hardware_opt_in_features.@h200": "hardware",
-    "strategy_min_gpus.@h200": "hardware",
+    "strategy_min_gpus.@h200": "hardware or strategy",
     "strategy_hardware.single_node_dep.@amd": "hardware",
     "strategy_overrides.pd_cluster.hardware_overrides.@h200": "hardware",
     "strategy_overrides.pd_cluster.prefill.hardware_overrides.@h200": "hardware",

@@ -699,6 +699,20 @@ class TestNodes:
                 1129, {"strategy_min_gpus": {"b200": 32}}, {}, 2, id="strategy_min_gpus elsewhere"
             ),
             pytest.param(
+                9,
+                {"strategy_min_gpus": {"multi_node_tp": 24, "h200": 16}},
+                {"strategy": "multi_node_tp"},
+                3,
+                id="more by the strategy that is asked for",
+            ),
+            pytest.param(
+                1129,
+                {"strategy_min_gpus": {"multi_node_tp": 24}},
+                {},
+                2,
+                id="strategy_min_gpus of a strategy that nobody asked for",
+            ),
+            pytest.param(
                 100,
                 {"compatible_strategies": ["multi_node_tp"]},
                 {},

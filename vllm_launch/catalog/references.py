@@ -90,7 +90,7 @@ _RECIPE = {
     "compatible_strategies": _STRATEGIES,
     "default_strategy": "strategy",
     "strategy_hardware": {"@": "strategy", "*": _BY_HARDWARE},
-    "strategy_min_gpus": _BY_HARDWARE,
+    "strategy_min_gpus": {"@": "hardware or strategy"},
     "hardware_overrides": _BY_HARDWARE,
     "strategy_overrides": {"@": "strategy", "*": _STRATEGY_OVERRIDE},
     "kv_offload_support": {"@": "KV offload option"},
@@ -122,10 +122,12 @@ def _known(
     profiles = taxonomy.hardware_profiles
     brands = dict.fromkeys(profile.brand for profile in profiles.values())
     generations = dict.fromkeys(profile.generation for profile in profiles.values())
+    hardware = dict.fromkeys((*profiles, *generations, *map(str.lower, brands), "default"))
     return {
         "listed": profiles,
         "hardware profile": profiles,
-        "hardware": dict.fromkeys((*profiles, *generations, *map(str.lower, brands), "default")),
+        "hardware": hardware,
+        "hardware or strategy": dict.fromkeys((*hardware, *taxonomy.strategies)),
         "brand": brands,
         "generation": generations,
         "strategy": dict.fromkeys(taxonomy.strategies),

@@ -294,7 +294,7 @@ class Recipe(Record):
     compatible_strategies: tuple[str, ...] = ()
     default_strategy: str | None = None
     strategy_hardware: Mapping[str, Mapping[str, str]] = {}
-    strategy_min_gpus: Mapping[str, int] = {}
+    strategy_min_gpus: Mapping[str, int] = {}  # by hardware or strategy
     hardware_overrides: Mapping[str, HardwareOverride] = {}
     strategy_overrides: Mapping[str, StrategyOverride] = {}
     kv_offload_support: Mapping[str, str] = {}

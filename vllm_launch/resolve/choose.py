@@ -330,7 +330,8 @@ class _Choosing:
         needed = variant.vram_minimum_gb or 0
         if not any(on_several) or (needed <= hardware.vram_gb and not all(on_several)):
             return 1
-        min_gpus = self.recipe.strategy_min_gpus.get(hardware.id, 0)
+        floors = self.recipe.strategy_min_gpus
+        min_gpus = max(floors.get(hardware.id, 0), floors.get(named or "", 0))
         least = max(2, _ceil(min_gpus / hardware.gpu_count))
         enough = max(least, _ceil(needed / hardware.vram_gb))
         if self.request.hardware is None and enough > least:
