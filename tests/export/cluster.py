@@ -151,11 +151,15 @@ class Cluster:
         (found,) = (p for p in self.pods if (p.component, p.rank) == (component, rank))
         return found
 
+    def behind(self, service: str) -> list[Pod]:
+        """The pods that a Service leads to."""
+        wanted = self.services[service]["spec"]["selector"]
+        return [pod for pod in self.pods if wanted.items() <= pod.labels.items()]
+
     def at(self, address: str) -> Pod:
         """The only pod that answers at an address: an IP, a leader's name or a Service's."""
         if address in self.services:
-            wanted = self.services[address]["spec"]["selector"]
-            (found,) = (p for p in self.pods if wanted.items() <= p.labels.items())
+            (found,) = self.behind(address)
         else:
             (found,) = (p for p in self.pods if address in (p.ip, f"{p.name}.{_set_of(p)}"))
         return found

@@ -40,12 +40,13 @@ class Needs(Record):
     shared_memory: int = 0
     pages: Mapping[int, int] = {}  # bytes in HugeTLB pages, by the pages' size
     rdma: bool = False
+    locks: bool = False  # registers memory with devices
     numa: bool = False  # binds memory to NUMA nodes
 
     @property
     def capabilities(self) -> list[str]:
-        """What registering memory with an RDMA device, and binding memory, takes."""
-        return [*["IPC_LOCK"] * self.rdma, *["SYS_NICE"] * self.numa]
+        """What registering memory with a device, and binding it to NUMA nodes, takes."""
+        return [*["IPC_LOCK"] * self.locks, *["SYS_NICE"] * self.numa]
 
 
 def needs_of(part: Part, deployment: Deployment, alone: bool) -> Needs:
@@ -54,7 +55,8 @@ def needs_of(part: Part, deployment: Deployment, alone: bool) -> Needs:
         return _of_other(part)
     situation = Situation(deployment=deployment, process=part.plan)
     kept = pinned(situation)
-    rdma = any(one.name.startswith(RDMA_CONNECTORS) for one in connectors(part.plan))
+    found = connectors(part.plan)
+    rdma = any(one.name.startswith(RDMA_CONNECTORS) for one in found)
     pages: dict[int, int] = {}
     for demand in demands(situation):
         if demand.page:
@@ -69,6 +71,7 @@ def needs_of(part: Part, deployment: Deployment, alone: bool) -> Needs:
         shared_memory=_SHARED_MEMORY + sum(one.total for one in kept if one.shared),
         pages=pages,
         rdma=rdma or not alone,
+        locks=bool(found) or not alone,
         numa=is_on(part.plan, "--numa-bind"),
     )
 
@@ -79,7 +82,8 @@ def _of_other(part: Part) -> Needs:
     config = config if isinstance(config, dict) else {}
     lent = sum(as_bytes(config.get(key)) or 0 for key in _LENT)
     lent += sum(_named_gib(part.argv))
-    return Needs(memory=_SMALL + lent, rdma=config.get("protocol") == "rdma")
+    rdma = config.get("protocol") == "rdma"
+    return Needs(memory=_SMALL + lent, rdma=rdma, locks=rdma)
 
 
 _LENT = ("global_segment_size", "local_buffer_size")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...resolve.pools import NVLINK_DOMAIN_HARDWARE
+from .addresses import entry_of
 from .groups import groups as _groups
 from .probes import DOWNLOAD, download_seconds, ready_timeout, startup_seconds
 
@@ -41,6 +43,7 @@ def _remarks(brief: Brief, settings: Settings, groups: Sequence[Group]) -> Itera
     yield from _cache(settings)
     yield from _hosts(brief)
     yield from _masks(brief)
+    yield from _domain(brief, settings, groups)
     yield from _companions(brief)
 
 
@@ -49,6 +52,12 @@ def _kinds(settings: Settings, groups: Sequence[Group]) -> Iterator[str]:
         yield "The cluster needs the LeaderWorkerSet controller 0.9 or newer (DisaggregatedSet)."
     elif any(group.size > 1 for group in groups):
         yield "The cluster needs the LeaderWorkerSet controller."
+    entry = entry_of(groups)
+    if entry.size > 1 and all(part.port is not None for part in entry.parts):
+        yield (
+            f"Every pod answers requests for the GPUs of its own node; the Service {settings.name} "
+            "spreads connections over them all."
+        )
 
 
 def _secrets(brief: Brief, settings: Settings) -> Iterator[str]:
@@ -118,6 +127,16 @@ def _masks(brief: Brief) -> Iterator[str]:
         yield (
             "Both pools are planned for one node. Each asks for its share of the GPUs, prefers "
             "the other's node, and counts its GPUs from 0: a pod has no others."
+        )
+
+
+def _domain(brief: Brief, settings: Settings, groups: Sequence[Group]) -> Iterator[str]:
+    several = sum(group.size for group in groups if group.serves) > 1
+    inside = brief.deployment.choice.hardware.id in NVLINK_DOMAIN_HARDWARE
+    if several and inside and not settings.claim_template:
+        yield (
+            "NVLink between trays takes a ComputeDomain, whose ResourceClaimTemplate "
+            "--resource-claim-template names; without one, traffic between them goes another way."
         )
 
 

@@ -128,18 +128,20 @@ def _disaggregated_set(settings: Settings, pools: Sequence[Group], pods: Pods) -
 def _services(
     settings: Settings, groups: Sequence[Group], group: Group
 ) -> Iterator[dict[str, Any]]:
-    """A name for every rank that is asked something."""
+    """A name for every rank that is asked something.
+
+    Where requests enter and each rank answers for its own GPUs, one name stands for all.
+    """
     entry = group is entry_of(groups)
-    for rank, part in enumerate(group.parts):
-        port = port_of(part)
-        if port is None:
-            continue
-        name = service_name(settings, group, rank, entry)
+    answering = [(rank, part) for rank, part in enumerate(group.parts) if port_of(part) is not None]
+    together = entry and len(answering) == group.size
+    in_set = settings.disaggregated_set and group.leader.role in _POOLS
+    for rank, part in answering[:1] if together else answering:
         leads = selector(settings, group.component)
-        in_set = settings.disaggregated_set and group.leader.role in _POOLS
-        if group.size > 1 or in_set:
+        if (group.size > 1 and not together) or in_set:
             leads[_WORKER_INDEX] = str(rank)
         kind = "http" if part.port is not None else "rpc"
+        name = service_name(settings, group, rank, entry)
         yield {
             "apiVersion": "v1",
             "kind": "Service",
@@ -147,7 +149,7 @@ def _services(
             "spec": {
                 "type": "ClusterIP",
                 "selector": leads,
-                "ports": [{"name": kind, "port": port, "targetPort": kind}],
+                "ports": [{"name": kind, "port": port_of(part), "targetPort": kind}],
             },
         }
 
