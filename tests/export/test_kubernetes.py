@@ -15,6 +15,7 @@ from tests.resolve.build import M31, deploy, recipe, told
 from vllm_launch.errors import UsageError
 from vllm_launch.export import Brief
 from vllm_launch.export.kubernetes import files
+from vllm_launch.export.kubernetes.stream import stream
 from vllm_launch.model.deployment import Deployment
 from vllm_launch.model.source import Source, paired
 from vllm_launch.resolve.dynamo import behind_dynamo
@@ -520,3 +521,16 @@ def test_a_recipes_shell_text_stays_a_comment() -> None:
     assert "router: to be run by hand, it is no plain command: a | b --- kind: Pod" in header(plan)
     assert {thing["kind"] for thing in found.objects} == {"Deployment", "Service"}
     assert [pod.component for pod in found.pods] == ["prefill", "decode"]
+
+
+@pytest.mark.parametrize(
+    "word", ["1e3", "0o17", "0x1f", "1_000", "1:30", ".5", "y", "N", "no", "~"]
+)
+def test_text_that_some_reader_of_yaml_takes_for_another_kind_is_quoted(word: str) -> None:
+    """Kubernetes' own takes 1e3 for a number, which is no word of a command."""
+    assert stream([{"word": word}]) == f"---\nword: '{word}'\n"
+
+
+@pytest.mark.parametrize("word", ["80Gi", "0,1,2,3", "--port", "http://a:1", "bf16", "a-1"])
+def test_text_that_is_nothing_else_stands_as_it_is(word: str) -> None:
+    assert stream([{"word": word}]) == f"---\nword: {word}\n"

@@ -128,13 +128,15 @@ def test_every_recorded_deployment_runs_as_planned():
 
 
 # Anything but NUL and what is no UTF-8; much of what YAML, Kubernetes and shells make much of.
-HOSTILE = st.text(
+PIECES = ("$(POD_IP)", "$$(POD_IP)", "$(LWS_WORKER_INDEX)", "$HEAD_IP", "${PREFILL_NODE_1}", "$$")
+HOSTILE = st.lists(
     st.one_of(
-        st.sampled_from(list("$(){}'\"\\`%#:!&*|>-?@,[]~= \t\r\n\x85\u2028\ufeff\x01é☃😀0e")),
+        st.sampled_from(PIECES),
+        st.sampled_from(list("$(){}'\"\\`%#:!&*|>-?@,[]~= \t\r\n\x85\u2028\ufeff\x01é☃😀0ey")),
         st.characters(exclude_characters="\0", exclude_categories=("Cs",)),
     ),
-    max_size=30,
-)
+    max_size=20,
+).map("".join)
 OPERATOR = Source(layer="operator", detail="behind --")
 
 
@@ -150,6 +152,11 @@ def with_words(given_: dict[str, object], words: list[str], value: str) -> Brief
         for plan in deployment.processes
     )
     return brief(deployment.replace(processes=processes))
+
+
+@pytest.mark.parametrize("word", [*PIECES, "1e3", "0x10", "y", "no", "null", "~", "", " ", "a: b"])
+def test_a_word_that_others_would_make_something_of_arrives_as_it_is(word):
+    assert_runs_as_planned(with_words(LAYOUTS["pools on one node"], [word], word))
 
 
 @settings(max_examples=60, deadline=None)
