@@ -75,4 +75,4 @@ def _refuse_unwritable(text: str) -> None:
 def _is_doubtful(value: str) -> bool:
     if value in _WORDS:
         return True
-    return _OF_NUMBERS.issuperset(value) and any(character.isdecimal() for character in value)
+    return _OF_NUMBERS.issuperset(value) and value.lstrip("+-.")[:1].isdecimal()
