@@ -161,9 +161,7 @@ def _narrowed(plan: Plan, part: Part) -> Plan:
     )
 
 
-def _become_part(
-    plan: Plan, part: Part, settings: Settings, line: Sequence[str]
-) -> NoReturn:
+def _become_part(plan: Plan, part: Part, settings: Settings, line: Sequence[str]) -> NoReturn:
     """Become a router, a store or what else runs beside the servers."""
     if not part.argv:
         raise UsageError(
