@@ -245,6 +245,8 @@ def healthy(bare: Situation, vllm: str = "0.33.0") -> SystemFacts:
             path="/venv/bin/vllm", interpreter="/venv/bin/python", version=vllm,
             distribution="vllm", python="3.12", cuda="13.0",
         ),
+        programs=tuple((name, f"/venv/bin/{name}") for name in asked.programs),
+        files=tuple((path, "") for path in asked.files),
     )  # fmt: skip
 
 

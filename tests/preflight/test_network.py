@@ -63,6 +63,8 @@ def head(**fields: object) -> tuple[Name, ...]:
 LOOPBACK = Name(name="node", addresses=("127.0.1.1",), loopback=True, here=True)
 DOWN = (Interface(name="lo", up=True), Interface(name="eth0", up=False))
 
+APART = (("head 0", 0, "10.0.0.1"), ("worker 1", 1, "10.0.0.2"))
+SAME = (("prefill 0", 0, "10.0.0.1"), ("decode 0", 1, "10.0.0.1"))
 CASES = [
     Case("PORT_BUSY", "pass", "free", situation("--port 8100"), []),
     Case("PORT_BUSY", "pass", "no port at all", situation("--uds /run/vllm.sock"), None),
@@ -144,6 +146,32 @@ CASES = [
         ["fail: port 8001 is planned twice: HTTP of prefill, port of the router"],
     ),
     Case("PORT_CLASH", "unknown", "an unfilled port", situation("--port $PORT"), []),
+    Case(
+        "PORT_CLASH",
+        "found",
+        "pools with machines of their own, and one address",
+        situation(**prefill(f"--port 8002 {NIXL}")).replace(addresses=SAME),
+        ["fail: port 8002 is planned twice: HTTP of prefill, HTTP of decode"],
+    ),
+    Case("ADDRESS", "pass", "apart", situation(HEAD).replace(addresses=APART), []),
+    Case("ADDRESS", "pass", "one address", situation(HEAD).replace(addresses=APART[:1]), None),
+    Case(
+        "ADDRESS",
+        "pass",
+        "two pools on one machine",
+        situation(**prefill(shared=True)).replace(
+            addresses=(("prefill 0", 0, "10.0.0.1"), ("decode 0", 0, "10.0.0.1"))
+        ),
+        [],
+    ),
+    Case(
+        "ADDRESS",
+        "found",
+        "one for two",
+        situation(HEAD).replace(addresses=SAME),
+        ["fail: prefill 0 and decode 0 have one address, 10.0.0.1"],
+    ),
+    Case("ADDRESS", "unknown", "nobody said any", situation(HEAD), None),
     Case("COMPANION_DOWN", "pass", "up", situation(LMCACHE), []),
     Case("COMPANION_DOWN", "pass", "none needed", situation(""), None),
     Case(
@@ -216,6 +244,17 @@ CASES = [
     Case("IFACE", "pass", "not named", situation(HEAD), []),
     Case("IFACE", "pass", "one node", situation("-tp 8", own_name=LOOPBACK), None),
     Case("IFACE", "pass", "excluded", situation(HEAD, {"NCCL_SOCKET_IFNAME": "^docker,lo"}), []),
+    Case(
+        "IFACE",
+        "found",
+        "not the one that has the head's address",
+        situation(
+            HEAD,
+            {"GLOO_SOCKET_IFNAME": "eth1"},
+            interfaces=(Interface(name="eth0", up=True), Interface(name="eth1", up=True)),
+        ),
+        ["warn: GLOO_SOCKET_IFNAME names eth1, and the head's address is on eth0"],
+    ),
     Case(
         "IFACE",
         "found",

@@ -40,6 +40,8 @@ EVERYTHING = Wanted(
     imex=True,
     amd=True,
     fabric=True,
+    programs=("vllm-router",),
+    files=("/etc/mooncake.json",),
 )
 NOTHING = Wanted(memory=False)
 
@@ -216,3 +218,20 @@ def test_no_vendors_library(module: object) -> None:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 names = [one.name for one in node.names] + [getattr(node, "module", None) or ""]
                 assert not {"pynvml", "amdsmi", "vllm"} & set(names), path.name
+
+
+def test_programs_and_files(tree: Tree) -> None:
+    root = tree({"usr/bin/vllm-router": "", "etc/a.json": "{}", "etc/b/": ""})
+    os.chmod(f"{root}/usr/bin/vllm-router", 0o755)
+    asked = Wanted(
+        memory=False,
+        programs=("vllm-router", "lmcache"),
+        files=("/etc/a.json", "/etc/b", "/etc/c.json"),
+    )
+    facts = read_system(asked, root, {"PATH": "/bin:/usr/bin"})
+    assert facts.programs == (("vllm-router", "/usr/bin/vllm-router"), ("lmcache", ""))
+    assert facts.files == (
+        ("/etc/a.json", ""),
+        ("/etc/b", "Is a directory"),
+        ("/etc/c.json", "No such file or directory"),
+    )

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from ..model.deployment import ProcessPlan
+    from ..model.part import Part
     from ..preflight import Review
     from ..settings import Settings
     from .plan import Plan
 
-    Reviews: TypeAlias = list[tuple[ProcessPlan, Review]]
+    Reviews: TypeAlias = list[tuple[ProcessPlan | Part, Review]]
 
 
 def require_known_codes(settings: Settings) -> None:
@@ -37,8 +38,15 @@ def require_known_codes(settings: Settings) -> None:
 def reviews_of(plan: Plan, settings: Settings) -> Reviews:
     """What the checks find, for each process that is this run's."""
     skip = settings.listed("skip")
+    if not plan.parts:
+        return [
+            (process, review(_situation(plan, process, settings), skip))
+            for process in plan.processes
+        ]
     return [
-        (process, review(_situation(plan, process, settings), skip)) for process in plan.processes
+        (part, review(_part_situation(plan, part, settings), skip))
+        for part in plan.parts
+        if part.argv
     ]
 
 
@@ -48,7 +56,34 @@ def stops(reviews: Reviews, settings: Settings) -> bool:
     return any(found.severity in stopping for _, each in reviews for found in each.findings)
 
 
-def _situation(plan: Plan, process: ProcessPlan, settings: Settings) -> Situation:
+def _part_situation(plan: Plan, part: Part, settings: Settings) -> Situation:
+    """What the checks look at of one part: a server, or what runs beside the servers."""
+    if part.plan is not None:
+        return _situation(plan, part.plan, settings, part)
+    from ..model.deployment import ProcessPlan
+    from ..model.source import Source, paired
+
+    source = part.source or Source(layer=part.role)
+    words = paired((word, source) for word in part.argv[1:])
+    variables = tuple((name, value, source) for name, value in part.env)
+    process = ProcessPlan(
+        role=part.role, rank=part.rank, model="", arguments=words, layers=words,
+        variables=variables, variable_layers=variables,
+    )  # fmt: skip
+    situation = Situation(
+        deployment=plan.deployment, process=process, beside=part,
+        written=_written(part), addresses=plan.addresses,
+    )  # fmt: skip
+    return situation.replace(system=read_system(wanted(situation)))
+
+
+def _written(part: Part | None) -> tuple[str, ...]:
+    return tuple(file.path for file in part.files if file.path) if part is not None else ()
+
+
+def _situation(
+    plan: Plan, process: ProcessPlan, settings: Settings, part: Part | None = None
+) -> Situation:
     """What the checks look at: the plan, and of the machine what the plan makes matter."""
     situation = Situation(
         deployment=plan.deployment,
@@ -58,6 +93,8 @@ def _situation(plan: Plan, process: ProcessPlan, settings: Settings) -> Situatio
         facts=plan.facts,
         options=load(),
         shape=_shape(process),
+        written=_written(part),
+        addresses=plan.addresses,
     )
     return situation.replace(system=read_system(wanted(situation)))
 

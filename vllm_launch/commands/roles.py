@@ -319,10 +319,13 @@ def _addresses(
     all_parts: Sequence[Part], values: Mapping[str, str], placed: Place
 ) -> tuple[tuple[str, int, str], ...]:
     """Each server's address, as far as the operator or a launcher says it."""
-    named = {part.name: name for name, part in address_parts(all_parts).items()}
+    names: dict[str, list[str]] = {}
+    for name, part in address_parts(all_parts).items():
+        names.setdefault(part.name, []).append(name)
     found = []
     for part in all_parts:
-        address = values.get(named.get(part.name, ""), "") or placed.machines.get(part.name, "")
+        said = (values[name] for name in names.get(part.name, ()) if name in values)
+        address = next(said, placed.machines.get(part.name, ""))
         if part.role in SERVERS and address and "$" not in fill_text(address, {}):
             found.append((part.title, part.node, address))
     return tuple(found)

@@ -156,6 +156,8 @@ class Wanted(Record):
     ask_hub: bool = False  # over the network
     variables: tuple[tuple[str, str], ...] = ()  # of the plan: they change where things are
     program: str = ""  # to be looked for on PATH
+    programs: tuple[str, ...] = ()  # others
+    files: tuple[str, ...] = ()  # to be opened
     engine: str = ""
     image: str = ""
     memory: bool = True
@@ -200,6 +202,8 @@ class SystemFacts(Record):
     engine: Engine | None = None
     image: Image | None = None
     vllm: Vllm | None = None
+    programs: tuple[tuple[str, str], ...] | None = None  # name, path or "" where it is not
+    files: tuple[tuple[str, str], ...] | None = None  # path, "" or why it cannot be read
     variables: tuple[tuple[str, str], ...] = ()  # of this environment, of those that matter
     vllm_variables: tuple[str, ...] = ()  # names of this environment's VLLM_… variables
     unknown: tuple[tuple[str, str], ...] = ()  # field, why it could not be read

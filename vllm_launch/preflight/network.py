@@ -92,6 +92,27 @@ def _head_faults(situation: Situation, name: Name) -> Iterator[tuple[str, str, s
         )
 
 
+def addresses_apart(situation: Situation) -> Iterable[Finding] | None:
+    """One address for each machine of the plan."""
+    if len(situation.addresses) < 2:
+        return None
+    first: dict[str, tuple[str, int]] = {}
+    found = []
+    for title, node, address in situation.addresses:
+        other, number = first.setdefault(address, (title, node))
+        if number != node:
+            found.append(
+                Finding(
+                    severity="fail",
+                    what=f"{other} and {title} have one address, {address}",
+                    why="They are planned for machines of their own, and would take the same GPUs.",
+                    remedy="Give each its own machine's address, or plan for fewer machines.",
+                    cause="--endpoint",
+                )
+            )
+    return found
+
+
 def _number(situation: Situation) -> int:
     at = layout(situation.process)
     return at.rank or situation.process.rank
@@ -151,7 +172,7 @@ def _named(
     elif route and route not in [one.name for one in fitting] and variable.startswith("GLOO"):
         yield Finding(
             severity="warn",
-            what=f"{variable} names {text}, and the route to the head leaves by {route}",
+            what=f"{variable} names {text}, and {_leads(situation)} {route}",
             why="Where the two are different networks, the nodes cannot connect.",
             remedy=f"Name {route}, unless both lead to the head.",
             cause=variable,
@@ -173,7 +194,14 @@ def _matches(variable: str, text: str, name: str) -> bool:
 def _route(situation: Situation) -> str:
     found = head(situation)
     there = resolved(situation, found[0]) if found else None
-    return there.interface if there is not None and there.here is not True else ""
+    return there.interface if there is not None and not there.loopback else ""
+
+
+def _leads(situation: Situation) -> str:
+    found = head(situation)
+    there = resolved(situation, found[0]) if found else None
+    own = there is not None and there.here
+    return "the head's address is on" if own else "the route to the head leaves by"
 
 
 def _by_own_name(situation: Situation) -> Iterator[Finding]:
@@ -202,6 +230,12 @@ CHECKS = (
         subject="network",
         about="the head's name: resolved, not to loopback, on the right machine",
         run=head_reachable,
+    ),
+    Check(
+        code="ADDRESS",
+        subject="network",
+        about="each machine of the plan has an address of its own",
+        run=addresses_apart,
     ),
     Check(
         code="IFACE",

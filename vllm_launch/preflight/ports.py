@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..model.finding import Check, Finding
 from ..model.record import Record
-from .layout import KV_FLAG, connectors, layout, neighbours
+from .beside import ports_of
+from .layout import KV_FLAG, connectors, layout
 from .plan import config, is_on, last, place, value
 from .plan import source_of as variable_source
 from .unread import unread
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..model.deployment import ProcessPlan
+    from ..model.part import Part
     from ..model.source import Source
     from ..model.system import Port
     from .situation import Situation
@@ -118,8 +120,18 @@ def _events(process: ProcessPlan) -> Iterator[PlannedPort]:
 
 def on_host(situation: Situation) -> list[PlannedPort]:
     """The ports that have to be free on this machine; a container publishes HTTP alone."""
+    if situation.beside is not None:
+        return _beside(situation.beside)
     ports = planned(situation.process, situation.environment)
     return ports if situation.native else [port for port in ports if port.cause == "--port"]
+
+
+def _beside(part: Part) -> list[PlannedPort]:
+    """The ports of a router, a store or what else is no server."""
+    return [
+        PlannedPort(port=port, address="", what=part.title, cause=cause, source=part.source)
+        for port, cause in ports_of(part)
+    ]
 
 
 def free(situation: Situation) -> Iterable[Finding] | None:
@@ -156,55 +168,6 @@ def _busy(port: PlannedPort, found: Port) -> Finding:
     )
 
 
-def distinct(situation: Situation) -> Iterable[Finding] | None:
-    """No port is planned twice on this machine."""
-    seen: dict[int, tuple[str, PlannedPort]] = {}
-    found = []
-    for owner, port in _all_here(situation):
-        name = f"{port.what} of {owner}"
-        if port.port not in seen:
-            seen[port.port] = (name, port)
-            continue
-        other, first = seen[port.port]
-        ways = " or ".join(dict.fromkeys((port.cause, first.cause)))
-        found.append(
-            Finding(
-                severity="fail",
-                what=f"port {port.port} is planned twice: {other}, {name}",
-                why="Only one can have it; the other stops.",
-                remedy=f"Change {ways} of one of them.",
-                cause=port.cause,
-                source=port.source,
-            )
-        )
-    return found
-
-
-def _all_here(situation: Situation) -> Iterator[tuple[str, PlannedPort]]:
-    """The ports of this process, and of all others that are planned for this machine."""
-    others = neighbours(situation)
-    for process in (situation.process, *others):
-        for port in planned(process, {**situation.environment, **process.env}):
-            yield process.role, port
-    deployment = situation.deployment
-    if others and deployment.router is not None:
-        yield from _in_text("the router", "--port", deployment.router)
-    if deployment.store is not None and len(deployment.processes) == 1:
-        yield from _in_text("the store's master", "rpc_port", deployment.store.master or "")
-
-
-def _in_text(owner: str, flag: str, command: str) -> Iterator[tuple[str, PlannedPort]]:
-    """A port in a shell command, "--port 30080" or "-rpc_port=50051"."""
-    import re
-
-    found = re.search(rf"(?:^|\s)-*{flag}[ =](\d+)", command)
-    if found:
-        yield (
-            owner,
-            PlannedPort(port=int(found[1]), address="", what="port", cause=f"{flag} of {owner}"),
-        )
-
-
 def companion_up(situation: Situation) -> Iterable[Finding] | None:
     """LMCache's server, which has to be there before vLLM."""
     needed = listeners(situation)
@@ -238,7 +201,6 @@ def listeners(situation: Situation) -> tuple[tuple[str, int], ...]:
 
 CHECKS = (
     Check(code="PORT_BUSY", subject="ports", about="ports of the plan, by binding them", run=free),
-    Check(code="PORT_CLASH", subject="ports", about="no port is planned twice", run=distinct),
     Check(
         code="COMPANION_DOWN",
         subject="ports",

@@ -7,6 +7,7 @@ from ..model.record import Record
 from . import (
     amd,
     arguments,
+    beside,
     conflicts,
     container,
     disk,
@@ -23,6 +24,7 @@ from . import (
     named_parts,
     network,
     numa,
+    port_clash,
     ports,
     shape,
     shm_limits,
@@ -49,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     *shm_limits.CHECKS,
     *numa.CHECKS,
     *ports.CHECKS,
+    *port_clash.CHECKS,
     *network.CHECKS,
     *transfer.CHECKS,
     *disk.CHECKS,
@@ -62,7 +65,12 @@ CHECKS: tuple[Check, ...] = (
     *conflicts.CHECKS,
     *environment.CHECKS,
     *masks.CHECKS,
+    *beside.CHECKS,
 )
+# What can be said of a router, a store, or what else is no vLLM.
+_BESIDE = (
+    "PORT_BUSY", "ADDRESS", "PLACEHOLDER", "TILDE", "TOKEN_ARGV", "PROGRAM", "CONFIG_FILE",
+)  # fmt: skip
 _ORDER = {"fail": 0, "warn": 1, "note": 2}
 
 
@@ -86,6 +94,8 @@ def review(situation: Situation, skip: Collection[str] = ()) -> Review:
     for check in CHECKS:
         if "all" in skip or check.code in skip:
             skipped.append(check.code)
+            continue
+        if situation.beside is not None and check.code not in _BESIDE:
             continue
         found = _run(check, situation)
         if found is None:

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.host import HostFacts
+    from ..model.part import Part
     from ..model.recipe import Variant
     from ..model.vllm import VllmOptions
 
@@ -34,6 +35,11 @@ class Situation(Record):
     system: SystemFacts = SystemFacts()
     options: VllmOptions | None = None  # None: nothing is known of vLLM's releases
     shape: Shape | None = None  # None: no config is at hand
+    beside: Part | None = None  # what runs beside servers; ``process`` then has its words alone
+    written: tuple[str, ...] = ()  # files that are written before the process starts
+    # Of the deployment's servers, as far as known: what each is called, its machine's number and
+    # address.
+    addresses: tuple[tuple[str, int, str], ...] = ()
 
     @property
     def native(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.system import Wanted
+from .beside import files, program
 from .disk import reads_weights
 from .hugepages import demands
 from .layout import layout, neighbours, spans_nodes, uses
@@ -33,6 +34,8 @@ def wanted(situation: Situation, *, ask_hub: bool = False) -> Wanted:
 
     ``ask_hub`` allows one request over the network, to tell a gated model from one that is not.
     """
+    if situation.beside is not None:
+        return _beside(situation)
     process, native = situation.process, situation.native
     moves = uses(process, *RDMA_CONNECTORS) is not None and not neighbours(situation)
     across = spans_nodes(situation)
@@ -46,6 +49,7 @@ def wanted(situation: Situation, *, ask_hub: bool = False) -> Wanted:
         ask_hub=ask_hub,
         variables=_variables(situation),
         program="vllm" if native else "",
+        files=files(situation),
         engine="" if native else situation.runtime,
         image="" if native else situation.deployment.image or "",
         huge_pages=bool(demands(situation)),
@@ -55,4 +59,15 @@ def wanted(situation: Situation, *, ask_hub: bool = False) -> Wanted:
         imex=situation.brand == "NVIDIA" and process.env.get("NCCL_MNNVL_ENABLE") == "1",
         amd=situation.brand == "AMD",
         fabric=situation.brand == "NVIDIA" and layout(process).ranks > 1,
+    )
+
+
+def _beside(situation: Situation) -> Wanted:
+    """What a router, a store or a companion needs: little of what a server does."""
+    name = program(situation)
+    return Wanted(
+        ports=tuple((port.address, port.port) for port in on_host(situation)),
+        programs=(name,) if name else (),
+        files=files(situation),
+        memory=False,
     )

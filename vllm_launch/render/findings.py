@@ -9,18 +9,21 @@ if TYPE_CHECKING:
 
     from ..model.deployment import ProcessPlan
     from ..model.finding import Check, Finding
+    from ..model.part import Part
     from ..preflight import Review
 
 _WIDTH = 78
 _INDENT = " " * 5
 
 
-def reviews_text(reviews: Sequence[tuple[ProcessPlan, Review]], *, notes: bool = True) -> str:
+def reviews_text(
+    reviews: Sequence[tuple[ProcessPlan | Part, Review]], *, notes: bool = True
+) -> str:
     """Each finding with why it matters and what mends it, then the counts."""
     lines: list[str] = []
     for process, each in reviews:
         if len(reviews) > 1:
-            lines.append(f"{process.role} {process.rank}")
+            lines.append(process.title)
         for finding in each.findings:
             if notes or finding.severity != "note":
                 lines += _finding(finding)
@@ -54,12 +57,13 @@ def _counts(each: Review) -> str:
     return ", ".join(f"{number} {word}" for number, word in counts)
 
 
-def reviews_record(reviews: Sequence[tuple[ProcessPlan, Review]]) -> list[dict[str, Any]]:
+def reviews_record(reviews: Sequence[tuple[ProcessPlan | Part, Review]]) -> list[dict[str, Any]]:
     """The same for programs, one entry a process."""
     return [
         {
             "role": process.role,
             "rank": process.rank,
+            "name": process.title,
             "failed": each.failed,
             "findings": [_record(finding) for finding in each.findings],
             "passed": list(each.passed),

@@ -15,6 +15,7 @@ from . import (
     ports,
     server,
 )
+from .files import programs, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ def _devices(wanted: Wanted, root: str, around: Mapping[str, str]) -> list[Colle
 
 def _programs(wanted: Wanted, root: str, around: Mapping[str, str]) -> list[Collector]:
     found: list[Collector] = []
+    if wanted.programs:
+        names = wanted.programs
+        found.append((("programs",), lambda: {"programs": programs(names, around, root)}))
+    if wanted.files:
+        paths = wanted.files
+        found.append((("files",), lambda: {"files": readable(paths, root)}))
     if wanted.program:
         found.append((("vllm",), lambda: server.read(root, around)))
     if wanted.engine:

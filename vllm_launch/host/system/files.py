@@ -39,3 +39,29 @@ def nearest_directory(path: str) -> str:
             break
         path = parent
     return path
+
+
+def programs(
+    names: tuple[str, ...], environ: Mapping[str, str], root: str
+) -> tuple[tuple[str, str], ...]:
+    """Programs with their paths; "" for one that is not on PATH."""
+    return tuple((name, program(name, environ, root)) for name in names)
+
+
+def readable(paths: tuple[str, ...], root: str) -> tuple[tuple[str, str], ...]:
+    """Files with the reasons that they cannot be read; "" for one that can."""
+    return tuple((path, _why_not(at(root, path))) for path in paths)
+
+
+def _why_not(path: str) -> str:
+    try:
+        with open(path, "rb", opener=_no_waiting) as file:
+            file.read(1)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _no_waiting(path: str, flags: int) -> int:
+    """Opened so that a pipe that nobody writes to does not hold it up."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
