@@ -4,7 +4,8 @@
 
 Prints (a) the whole process of a dry run as a multiple of ``python -c pass``, interleaved,
 medians; (b) cases a second of ``resolve --batch`` on one core, JSON in and out, loading
-excluded; (c) the peak resident memory of a dry run. ``--check`` exits 1 over a limit.
+excluded; (c) the peak resident memory of a dry run; (d) how long a deployment of many nodes
+takes with all of its parts. ``--check`` exits 1 over a limit.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ import time
 from pathlib import Path
 
 from vllm_launch.batch import answers
+from vllm_launch.catalog.library import bundled
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.commands.resolve import Resolvers
+from vllm_launch.model.choice import Pool, Pools, Request
+from vllm_launch.resolve.parts import meanings, parts, unfilled
+from vllm_launch.resolve.resolver import Resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = "MiniMaxAI/MiniMax-M3.1-Flash"
 MAX_START_RATIO = 2.5
 MIN_CASES_A_SECOND = 12_000
 MAX_PEAK_MIB = 64
+MAX_LARGE_MS = 50
+NODES = (16, 128)
 
 
 def main() -> int:
@@ -41,7 +48,9 @@ def main() -> int:
     corpus, recipes = _corpus(options.corpus, options.recipes_dir)
     ratio, peak = _start_up(options.runs)
     rate = _batch(corpus, recipes)
+    large = _large()
     within = [ratio <= MAX_START_RATIO, rate >= MIN_CASES_A_SECOND, peak <= MAX_PEAK_MIB]
+    within.append(large <= MAX_LARGE_MS)
     return 1 if options.check and not all(within) else 0
 
 
@@ -111,6 +120,37 @@ def _batch(corpus: Path, recipes: Path | None) -> float:
         f"{statistics.median(rates):,.0f} (at least {MIN_CASES_A_SECOND:,})"
     )
     return max(rates)
+
+
+def _large() -> float:
+    """The most milliseconds for a deployment of many nodes, its parts and placeholders."""
+    library = bundled()
+    recipe = library.recipe("MiniMaxAI/MiniMax-M3")
+    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    took = {}
+    for nodes in NODES:
+        pool = Pool(nodes=nodes // 2, parallelism="dep")
+        for strategy, pools in (
+            ("multi_node_dep", None),
+            ("pd_cluster", Pools(prefill=pool, decode=pool)),
+        ):
+            request = Request(
+                hardware="h200", strategy=strategy, nodes=None if pools else nodes, pools=pools
+            )
+            took[f"{strategy} on {nodes} nodes"] = min(
+                _resolved(resolver, request) for _ in "12345"
+            )
+    shown = ", ".join(f"{what} {ms:.1f}" for what, ms in took.items())
+    print(f"(d) milliseconds with all parts: {shown} (at most {MAX_LARGE_MS})")
+    return max(took.values())
+
+
+def _resolved(resolver: Resolver, request: Request) -> float:
+    start = time.perf_counter()
+    deployment = resolver.resolve(resolver.choose(request))
+    all_parts = parts(deployment)
+    meanings({name for part in all_parts for name in unfilled(part)}, deployment, all_parts)
+    return (time.perf_counter() - start) * 1e3
 
 
 def _cases(corpus: Path) -> list[dict[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -423,3 +424,40 @@ def test_an_export_and_a_plan_for_elsewhere_take_nothing(operator: Operator, hos
     ran = operator.run(*line, env=slurm(1, "n[1-2]", 2))
     assert "--master-addr '$HEAD_IP'" in ran.out
     assert titles(ran.out) == ["head 0", "worker 1"]
+
+
+# Checks of one part.
+
+
+def test_a_routers_program_port_and_addresses_are_checked(operator: Operator) -> None:
+    same = ("--endpoint", "PREFILL_NODE_1=10.0.0.1", "--endpoint", "DECODE_NODE_1=10.0.0.1")
+    ran = operator.run("check", *POOLS[1:], "--role", "router", *same)
+    assert ran.status == 4
+    assert [line for line in ran.out.splitlines() if not line.startswith(" ")] == [
+        "fail ADDRESS: prefill 0 and decode 0 have one address, 10.0.0.1",
+        "fail PROGRAM: vllm-router is not on PATH",
+        "4 passed, 2 failed",
+    ]
+
+
+def test_what_a_check_finds_stops_a_router_on_the_host_that_is_planned_for(
+    operator: Operator, host: object, tmp_path: Path
+) -> None:
+    operator.install("vllm-router")
+    stubbed = host("h200_8x")  # type: ignore[operator]
+    with socket.create_server(("", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        line = ("serve", FLASH, "--strategy", "pd_cluster", "--role", "router", "--port", port)
+        ran = operator.run(*line, env=stubbed)
+    assert ran.status == 4
+    assert f"fail PORT_BUSY: port {port} (router) is taken" in ran.error
+    assert operator.run(*line, env=stubbed).argv[-4:-2] == ["--port", port]
+
+
+def test_a_stores_own_file_has_to_be_there(operator: Operator) -> None:
+    own = ("--endpoint", "MOONCAKE_STORE_CONFIG_PATH=/no/such/file.json")
+    ran = operator.run("check", *STORE[1:], "--role", "store", *own)
+    assert "fail CONFIG_FILE: /no/such/file.json cannot be read: No such file or" in ran.out
+    operator.install("python3")
+    ran = operator.run("check", *STORE[1:], "--role", "store", *MASTER)
+    assert ran.status == 0, ran.out

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from vllm_launch.catalog.library import bundled
-from vllm_launch.model.choice import Request
-from vllm_launch.resolve.parts import meaning, parts
+from vllm_launch.model.choice import Pool, Pools, Request
+from vllm_launch.model.source import Source, paired
+from vllm_launch.resolve.parts import fill_part, meaning, meanings, parts, unfilled
 from vllm_launch.resolve.resolver import Resolver
 
+OPERATOR = Source(layer="operator", detail="behind --")
 CASES = {
     "two nodes": (
         {"hardware": "h200", "nodes": 2},
@@ -51,3 +55,54 @@ def test_a_placeholder_is_the_address_of_the_part_that_it_names():
     assert meaning("MOONCAKE_MASTER_IP", whole, found).part == "master"
     assert meaning("ROUTER_PORT", whole, found).default == "30080"
     assert meaning("MOONCAKE_CONFIG_PATH", whole, found).kind == "file"
+
+
+def calls(do):
+    """How many functions a call calls, however fast this machine is."""
+    count = 0
+
+    def seen(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        do()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("strategy", ["multi_node_dep", "pd_cluster"])
+def test_many_nodes_cost_no_more_each_than_few(strategy):
+    def whole(nodes):
+        pool = Pool(nodes=nodes // 2, parallelism="dep")
+        if strategy == "pd_cluster":
+            asked = {"pools": Pools(prefill=pool, decode=pool)}
+        else:
+            asked = {"nodes": nodes}
+        made = deployment(hardware="h200", strategy=strategy, **asked)
+        found = parts(made)
+        names = {name for part in found for name in unfilled(part)}
+        means = meanings(names, made, found)
+        values = {name: "10.0.0.1" for name, each in means.items() if each.kind == "node"}
+        assert len([fill_part(part, values) for part in found]) >= nodes
+
+    whole(16)
+    few, many = (calls(lambda n=n: whole(n)) / n for n in (16, 128))
+    assert many < 1.5 * few
+
+
+def test_an_address_of_ipv6_has_brackets_before_a_port():
+    whole = deployment(hardware="h200", strategy="pd_cluster")
+    router = fill_part(parts(whole)[-1], {"PREFILL_NODE_1": "fd00::1", "DECODE_NODE_1": "n2"})
+    assert "http://[fd00::1]:8001" in router.argv
+    assert "http://n2:8002" in router.argv
+
+
+def test_what_the_operator_wrote_is_not_filled():
+    arguments = paired((word, OPERATOR) for word in ("--x", "$HEAD_IP"))
+    head = parts(deployment(hardware="h200", nodes=2, args=arguments))[0]
+    assert "$HEAD_IP" in fill_part(head, {"HEAD_IP": "10.0.0.1"}).argv
+    assert "IFACE_NAME" in unfilled(head)
