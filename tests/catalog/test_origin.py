@@ -57,6 +57,13 @@ def test_an_overlay_has_its_own_digest(write: Write) -> None:
     assert Shelf([str(directory)]).find("a/b").origin.overlays == ((str(path), digest(path)),)
 
 
+def test_a_file_that_is_named_is_its_own_source(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(texts.SMALL)
+    origin = Shelf().find(str(path)).origin
+    assert (origin.source, origin.revision, origin.digest) == (str(path), "", digest(path))
+
+
 # A checkout's commit.
 
 
@@ -91,6 +98,7 @@ def test_a_checkout_has_its_commit(checkout: Path, steps: list[tuple[str, ...]])
         git(checkout, *step)
     commit = git(checkout, "rev-parse", "HEAD")
     assert Shelf([str(checkout)]).find("a/b").origin.revision == commit
+    assert Shelf().find(str(checkout / "models/a/b.yaml")).origin.revision == commit
     assert commit_of(str(checkout / "models" / "a")) == commit
 
 

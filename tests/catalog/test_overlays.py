@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.catalog.conftest import Write
+from vllm_launch.catalog.kinds import Reading
+from vllm_launch.catalog.overlays import merge, of_file
 from vllm_launch.catalog.shelf import Found, Shelf
+from vllm_launch.catalog.tree import plain
 from vllm_launch.errors import RecipeError
 from vllm_launch.model.source import Source
 
@@ -30,6 +36,7 @@ presets:
     json_args: {--speculative-config: {a: 1, b: 2}}
 """
 
+Node: TypeAlias = tuple[str, int, int, Any, str]
 Over = Callable[..., Found]
 
 
@@ -253,3 +260,81 @@ def test_an_overlay_that_says_nothing_changes_nothing(over: Over, text: str) -> 
     assert without_places(with_it.recipe.replace(id="")) == without_places(
         bare.recipe.replace(id="")
     )
+
+
+# The merge as a law: what it makes of plain data is what a few lines of plain Python make of it.
+
+KEYS = st.sampled_from("abc")
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(0, 9), st.sampled_from(["x", "y"]))
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)),
+    max_leaves=8,
+)
+MAPS = st.dictionaries(KEYS, VALUES, max_size=3)
+
+
+def node(value: object) -> Node:
+    """Plain data as a tree, every place of it the first."""
+    if isinstance(value, dict):
+        return ("map", 1, 1, tuple((k, 1, 1, node(v)) for k, v in value.items()), "")
+    if isinstance(value, list):
+        return ("list", 1, 1, tuple(map(node, value)), "")
+    kinds = {type(None): "null", bool: "bool", int: "int", str: "text"}
+    return (kinds[type(value)], 1, 1, value, "")
+
+
+def merged(below: object, above: object) -> object:
+    if not isinstance(above, dict):
+        return above
+    found = dict(below) if isinstance(below, dict) else {}
+    for key, value in above.items():
+        if value is None and key in found:
+            del found[key]
+        else:
+            found[key] = merged(found.get(key), value)
+    return found
+
+
+def laid(below: object, above: object) -> object:
+    reading = Reading("recipe", own=False)
+    found = plain(merge(node(below), of_file(node(above), "overlay"), reading))
+    assert reading.problems == []
+    return found
+
+
+@given(MAPS, MAPS)
+def test_a_merge_is_what_it_says(below: dict[str, object], above: dict[str, object]) -> None:
+    assert laid(below, above) == merged(below, above)
+
+
+@given(MAPS)
+def test_an_empty_overlay_changes_nothing(below: dict[str, object]) -> None:
+    assert laid(below, {}) == below
+
+
+@given(st.lists(SCALARS, max_size=3), st.lists(SCALARS, max_size=3))
+def test_appending_is_putting_behind(below: list[object], above: list[object]) -> None:
+    assert laid({"a": below}, {"a+": above}) == {"a": below + above}
+    assert laid({}, {"a+": above}) == {"a": above}
+
+
+@given(MAPS, MAPS)
+def test_every_place_has_its_file(below: dict[str, object], above: dict[str, object]) -> None:
+    """A scalar of the merged tree is of the overlay exactly where the overlay has it."""
+
+    def scalars(tree: Node, path: str = "") -> dict[str, str]:
+        if tree[0] not in ("map", "list"):
+            return {path: getattr(tree[1], "file", "recipe")}
+        children = (
+            [(key, child) for key, _, _, child in tree[3]]
+            if tree[0] == "map"
+            else list(enumerate(tree[3]))
+        )
+        return {k: v for key, c in children for k, v in scalars(c, f"{path}/{key}").items()}
+
+    reading = Reading("recipe", own=False)
+    places = scalars(merge(node(below), of_file(node(above), "overlay"), reading))
+    said = scalars(node(above))
+    for path, file in places.items():
+        assert (file == "overlay") == (path in said)

@@ -8,7 +8,6 @@ from .. import __version__
 from ..errors import RecipeError, UsageError
 from .files import broken, config_directory, read_past
 from .kinds import Reading, closest
-from .overlays import merge, of_file, paths_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ class Library:
         self._strategies: dict[str, Strategy] = {}
         self._stores: dict[str, KvStore] = {}
         self._recipes: dict[str, Recipe] = {}
+        self._files: dict[str, str] = {}  # of the recipes that were read
+        self._overlays_of: dict[str, tuple[str, ...]] = {}
         self._bytes: dict[str, bytes] = {}  # of the recipes and overlays that were read
 
     @property
@@ -103,7 +104,12 @@ class Library:
             if path is None:
                 raise UsageError(f"no recipe {recipe_id!r} in {self.directory}")
             found = self._recipes[recipe_id] = self.read_recipe(path, recipe_id)
+            self._files[recipe_id] = path
         return found
+
+    def file_of(self, recipe_id: str) -> str:
+        """The file that a recipe was read from."""
+        return self._files[recipe_id]
 
     def files(self, folder: str) -> list[str]:
         """The YAML files in one of its folders."""
@@ -162,23 +168,33 @@ class Library:
             return "recipes/" + os.path.relpath(path, self.directory)
         return path
 
-    def overlays_of(self, recipe_id: str) -> list[str]:
+    def overlays_of(self, recipe_id: str) -> tuple[str, ...]:
         """The overlays of a recipe, the nearest last; a file that goes by no id has none."""
-        return paths_for(recipe_id, self.overlays) if recipe_id else []
+        found = self._overlays_of.get(recipe_id)
+        if found is None:
+            paths = (os.path.join(each, f"{recipe_id}.yaml") for each in self.overlays)
+            there = tuple(path for path in paths if recipe_id and os.path.lexists(path))
+            found = self._overlays_of[recipe_id] = there
+        return found
 
     def _overlaid(self, root: Node, path: str, reading: Reading) -> Node:
         """A recipe's tree with an overlay laid over it."""
+        from .overlays import merge, of_file
+
         above, problems, self._bytes[path] = read_past(path, path)
         reading.problems += problems
         return merge(root, of_file(above, path), reading) if root[0] == "map" else root
 
-    def revision(self) -> str:
-        """The launcher's version, the synced revision or a checkout's commit; "" if not known."""
+    def revision(self, path: str = "") -> str:
+        """The launcher's version, the synced revision or a checkout's commit; "" if not known.
+
+        ``path`` is a file of it, which may be in a checkout where the whole is not.
+        """
         if self.own or self.synced:
             return __version__ if self.own else self.synced
         from .checkout import commit_of
 
-        return commit_of(self.directory)
+        return commit_of(os.path.dirname(path) if path else self.directory)
 
     def digest(self, path: str) -> str:
         """Of the bytes that a recipe or an overlay was read from: "sha256:…"."""

@@ -7,8 +7,6 @@ is read, so that what an overlay says is checked like what a recipe says.
 
 from __future__ import annotations
 
-import os
-
 from .tree import Line
 
 TYPE_CHECKING = False
@@ -19,12 +17,6 @@ if TYPE_CHECKING:
     from .tree import Node
 
     Entry: TypeAlias = tuple[str, int, int, Node]
-
-
-def paths_for(recipe_id: str, directories: tuple[str, ...]) -> list[str]:
-    """The overlays that there are of a recipe, in the order of the directories."""
-    paths = (os.path.join(directory, f"{recipe_id}.yaml") for directory in directories)
-    return [path for path in paths if os.path.lexists(path)]
 
 
 def of_file(node: Node, file: str) -> Node:

@@ -23,6 +23,7 @@ class Found(Record):
     recipe: Recipe
     library: Library
     path: str  # of the recipe's file
+    source: str = ""  # where it is not the directory's: the file that was named
     shadowed: tuple[str, ...] = ()  # farther sources that have the recipe too
     overlays: tuple[str, ...] = ()  # the files that were laid over it, the nearest last
     variant: str | None = None  # where the name was that variant's checkpoint
@@ -34,9 +35,9 @@ class Found(Record):
         from ..model.origin import Origin
 
         return Origin(
-            source=self.library.source,
+            source=self.source or self.library.source,
             digest=self.library.digest(self.path),
-            revision=self.library.revision(),
+            revision=self.library.revision(self.path),
             overlays=tuple((path, self.library.digest(path)) for path in self.overlays),
             shadowed=self.shadowed,
         )
@@ -94,9 +95,9 @@ class Shelf:
         return Found(
             recipe=library.recipe(recipe_id),
             library=library,
-            path=library.path_of(recipe_id) or "",
+            path=library.file_of(recipe_id),
             shadowed=tuple(each.source for each in farther if each.path_of(recipe_id)),
-            overlays=tuple(library.overlays_of(recipe_id)),
+            overlays=library.overlays_of(recipe_id),
         )
 
     def _by_name(self, model: str) -> Found | None:
@@ -129,9 +130,10 @@ class Shelf:
         return None
 
     def _from_file(self, path: str) -> Found:
-        """A recipe file."""
+        """A recipe file; it is its own source, whatever lends it words."""
         library = self.lender(path)
-        return Found(recipe=library.read_recipe(path), library=library, path=path)
+        recipe = library.read_recipe(path)
+        return Found(recipe=recipe, library=library, path=path, source=path)
 
     def lender(self, path: str) -> Library:
         """What lends a recipe file its words: the recipes directory that it stands in, if any."""

@@ -94,8 +94,9 @@ def verdict(path: str, url: str) -> tuple[int, dict[str, str]]:
 
 def _fault(error: LaunchError, path: str) -> str:
     """The first fault, with its place in the source."""
-    problems = [str(each) for each in getattr(error, "problems", ()) if not each.warning]
-    return (problems[0] if problems else error.message).replace(f"{path}/", "")
+    problems = [each for each in getattr(error, "problems", ()) if not each.warning]
+    text = str(problems[0].replace(hint="")) if problems else error.message
+    return text.replace(f"{path}/", "")
 
 
 def make_current(directory: str, current: Current) -> None:
