@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from .. import __version__
 from ..errors import UsageError
 from ..export import Brief
@@ -75,6 +77,10 @@ def _exporter(target: str) -> Callable[[Brief], Sequence[ExportFile]]:
         from ..export.systemd import files
 
         return files
+    if target == "vllm-config":
+        from ..export.vllm_config import files
+
+        return files
     raise UsageError(f"no such target: {target}")
 
 
@@ -102,7 +108,9 @@ def _brief(plan: Plan, invocation: Invocation, settings: Settings) -> Brief:
 
 
 def _of_this_machine(plan: Plan, settings: Settings) -> dict[str, Any]:
-    """Where programs are and who runs them, for a target that has to say so."""
+    """Where files and programs are and who runs them, for a target that has to say so."""
+    if settings["to"] == "vllm-config" and settings["out"]:
+        return {"directory": os.path.abspath(settings["out"])}
     if settings["to"] != "systemd":
         return {}
     from .programs import programs_of, service_user
