@@ -58,6 +58,10 @@ class CheckFailed(LaunchError):
     code = "check_failed"
     exit_status = 4
 
+    def __init__(self, message: str, *, problems: Sequence[str] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.problems = tuple(problems)
+
 
 class MissingProgram(LaunchError):
     """A program that the plan needs is not there."""

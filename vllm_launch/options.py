@@ -121,6 +121,12 @@ CHECKS = (
     Option(name="strict", flags=("--strict",), kind="flag", help="Let warnings fail too."),
 )  # fmt: skip
 
+LOCK = (
+    Option(name="lock", flags=("--lock",), metavar="FILE",
+           help="Write down what this launch stands on: recipe, choice, command, image, hardware."),
+    Option(name="locked", flags=("--locked",), metavar="FILE",
+           help="Start only what this lock holds; name every field that differs."),
+)  # fmt: skip
 DRY_RUN = Option(name="dry_run", flags=("--dry-run",), kind="flag",
                  help="Print what would run, and run nothing.")  # fmt: skip
 OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
@@ -172,7 +178,7 @@ COMMANDS = (
     Command(
         name="serve", module="serve", argument="MODEL", argument_help=_MODEL,
         help="Resolve a recipe into a command and become it.",
-        options=(*CHOICE, *RUNTIME, *CHECKS, DRY_RUN, OUTPUT), passes_on=True,
+        options=(*CHOICE, *RUNTIME, *CHECKS, *LOCK, DRY_RUN, OUTPUT), passes_on=True,
         examples=(
             "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash",
             "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --hardware b300 --dry-run",

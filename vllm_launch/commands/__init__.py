@@ -21,29 +21,7 @@ def run(invocation: Invocation) -> int:  # noqa: C901 - a branch for each comman
             hint="leave out -- and what follows it",
         )
     settings = settle(command.options, invocation.given, os.environ)
-    module = command.module
-    if module == "serve":
-        from .serve import run as run_command
-    elif module == "explain":
-        from .explain import run as run_command
-    elif module == "diagnose":
-        from .diagnose import run as run_command
-    elif module == "export":
-        from .export import run as run_command
-    elif module == "resolve":
-        from .resolve import run as run_command
-    elif module == "check":
-        from .check import run as run_command
-    elif module == "fit":
-        from .fit import run as run_command
-    elif module == "detect":
-        from .detect import run as run_command
-    elif module == "lint":
-        from .lint import run as run_command
-    elif module == "sync":
-        from .sync import run as run_command
-    elif module == "sources":
-        from .sources import run as run_command
-    else:
-        from .recipes import run as run_command
-    return run_command(invocation, settings)
+    # Only this command's module is loaded; importlib would take longer than most of them.
+    module = __import__(f"{__name__}.{command.module}", fromlist=["run"])
+    status: int = module.run(invocation, settings)
+    return status

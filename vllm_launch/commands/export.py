@@ -18,7 +18,6 @@ from .serve import container_setup
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
     from ..commandline import Invocation
     from ..export import ExportFile
@@ -165,13 +164,8 @@ def _header(plan: Plan, invocation: Invocation) -> Iterator[str]:
 
 
 def _revision(plan: Plan) -> str:
-    """The recipe's file and the hash of what is in it."""
-    from hashlib import sha256
-
-    from ..catalog.files import read_bytes
-
-    recipe = plan.found.recipe
-    path: Any = plan.found.library.path_of(recipe.id)
-    if path is None:
-        return recipe.id
-    return f"{recipe.where.file} sha256:{sha256(read_bytes(path, path)).hexdigest()[:16]}"
+    """The recipe's source, its revision and the hash of what was read."""
+    origin = plan.found.origin
+    where = plan.found.recipe.where.file
+    parts = [where, f"from {origin.source}", origin.revision, origin.digest]
+    return ", ".join(part for part in parts if part)

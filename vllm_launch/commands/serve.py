@@ -30,6 +30,10 @@ def run(invocation: Invocation, settings: Settings) -> int:
     """Print the plan, or become its process."""
     plan = make(invocation, settings)
     setup = container_setup(plan, settings)
+    if settings["locked"]:
+        from .lock import demand
+
+        demand(plan, setup, settings)
     if not (settings["dry_run"] or settings["output"]):
         _become(plan, settings, setup, invocation.line)
     _print(plan, settings, setup)
@@ -124,6 +128,7 @@ def _become(
     _check(plan, settings)
     if part is not None:
         _write_files(part)
+    _write_lock(plan, setup, settings)
     become(argv, {**_own_environment(), **variables}, path)
 
 
@@ -248,6 +253,14 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
         writers = {"shell": _shell, "argv": _argv, "env": _env}
         answer(writers[form](plan, setup))
     _tell(plan)
+    _write_lock(plan, setup, settings)
+
+
+def _write_lock(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None:
+    if settings["lock"]:
+        from .lock import write
+
+        write(plan, setup, settings)
 
 
 def _shell(plan: Plan, setup: ContainerSetup | None) -> str:

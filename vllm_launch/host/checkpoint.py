@@ -35,6 +35,20 @@ def find(model: str, environ: Mapping[str, str]) -> str | None:
     return None
 
 
+def revision(path: str) -> str:
+    """What a checkpoint's directory holds: the hub's commit, else a hash of its config.json."""
+    parts = os.path.normpath(path).split(os.sep)
+    if len(parts) > 1 and parts[-2] == "snapshots":
+        return parts[-1]
+    from hashlib import sha256
+
+    try:
+        with open(os.path.join(path, "config.json"), "rb") as file:
+            return "config.json sha256:" + sha256(file.read(_MAX_BYTES)).hexdigest()
+    except OSError:
+        return ""
+
+
 def hub_directory(environ: Mapping[str, str]) -> str:
     """Where the hub cache keeps models: HF_HUB_CACHE, else under HF_HOME."""
     named = environ.get("HF_HUB_CACHE")

@@ -1,0 +1,73 @@
+"""Where two locks of a launch differ, field by field. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+_MARK = "—"  # a field that one of them has not
+
+
+def drift(locked: Any, here: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Each field that differs: its path, what was locked, what is here."""
+    if locked == here:
+        return
+    if isinstance(locked, dict) and isinstance(here, dict):
+        for key in dict.fromkeys((*locked, *here)):
+            below = f"{path}.{key}" if path else str(key)
+            yield from drift(locked.get(key), here.get(key), below)
+    elif _is_argv(path) and isinstance(locked, list) and isinstance(here, list):
+        yield from _words(path, locked, here)
+    elif _are_records(locked) and _are_records(here) and len(locked) == len(here):
+        for number, (one, other) in enumerate(zip(locked, here, strict=True)):
+            yield from drift(one, other, f"{path}.{_named(one, number)}")
+    else:
+        yield path, _shown(locked), _shown(here)
+
+
+def _is_argv(path: str) -> bool:
+    return path.rpartition(".")[2] == "argv"
+
+
+def _are_records(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _named(entry: Any, number: int) -> str:
+    """What a list's record is called: its own name, else its number."""
+    return str(entry.get("name", number))
+
+
+def _words(path: str, locked: Sequence[str], here: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """The flags that differ; what stands before the first one counts as one of them."""
+    before, now = _flags(locked), _flags(here)
+    for flag in dict.fromkeys((*before, *now)):
+        if before.get(flag) != now.get(flag):
+            yield f"{path} {flag}".rstrip(), before.get(flag, _MARK), now.get(flag, _MARK)
+    if before == now:
+        yield f"{path} (order)", " ".join(locked), " ".join(here)
+
+
+def _flags(argv: Sequence[str]) -> dict[str, str]:
+    """Each flag with its values as one text; a flag that comes again goes on its own list."""
+    found: dict[str, list[str]] = {}
+    flag = ""
+    for word in argv:
+        if word.startswith("-"):
+            flag = word
+            found.setdefault(flag, [])
+        else:
+            found.setdefault(flag, []).append(word)
+    return {name: " ".join(values) for name, values in found.items()}
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return _MARK
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(each) for each in value) or _MARK
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(each)}" for key, each in value.items())
+    return str(value)
