@@ -171,6 +171,24 @@ EXPORT_KUBERNETES = (
     Option(name="startup_minutes", flags=("--startup-minutes",), metavar="N", kind="count",
            help="kubernetes: how long a server may take to start."),
 )  # fmt: skip
+EXPORT_SLURM = (
+    Option(name="time", flags=("--time",), metavar="LIMIT",
+           help="slurm: the job's time limit, such as 7-0; without it the partition's."),
+    Option(name="partition", flags=("--partition",), metavar="NAME",
+           help="slurm: the partition."),
+    Option(name="account", flags=("--account",), metavar="NAME",
+           help="slurm: the account that is charged."),
+    Option(name="qos", flags=("--qos",), metavar="NAME",
+           help="slurm: the quality of service."),
+    Option(name="constraint", flags=("--constraint",), metavar="FEATURES",
+           help="slurm: features that the nodes must have."),
+    Option(name="gres", flags=("--gres",), metavar="LIST",
+           help="slurm: ask for GPUs by this, such as gpu:h200:8; none asks for no GPUs."),
+    Option(name="pyxis", flags=("--pyxis",), kind="flag",
+           help="slurm: run the servers in the image, by enroot and pyxis."),
+    Option(name="submit", flags=("--submit",), kind="flag",
+           help="slurm: hand the job to sbatch, and print its number."),
+)  # fmt: skip
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
@@ -221,7 +239,7 @@ COMMANDS = (
             Option(name="out", flags=("--out",), metavar="DIR",
                    help="Write the files into this directory; without it they are printed."),
             *CHOICE, *RUNTIME, PART_IMAGE, *EXPORT_KUBERNETES,
-            *EXPORT_SYSTEMD,
+            *EXPORT_SYSTEMD, *EXPORT_SLURM,
         ),
         passes_on=True,
         examples=(

@@ -38,7 +38,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
     plan = make(invocation, settings)
     brief = _brief(plan, invocation, settings)
     files = exporter(brief)
-    if settings["out"]:
+    if settings["submit"] and target == "slurm":
+        from .submit import submit
+
+        submit(files[0], settings["out"])
+    elif settings["out"]:
         from .written import write_all
 
         kept = write_all(settings["out"], files)
@@ -78,6 +82,10 @@ def _exporter(target: str) -> Callable[[Brief], Sequence[ExportFile]]:
         return files
     if target == "vllm-config":
         from ..export.vllm_config import files
+
+        return files
+    if target == "slurm":
+        from ..export.slurm import files
 
         return files
     raise UsageError(f"no such target: {target}")

@@ -1,0 +1,169 @@
+"""One sbatch script that runs a whole deployment; the nodes need no launcher."""
+
+from __future__ import annotations
+
+from ...errors import UsageError
+from ...resolve.parts import meaning, parts
+from .. import ExportFile, commented
+from ..filling import recipe_names
+from .commands import commands
+from .functions import function, settings, table
+from .groups import NODE, OWN, groups
+from .job import directives, main
+from .runtime import ADDRESSES, INTERFACE, PROCESSES, WAITING
+from .words import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...model.part import Part
+    from .. import Brief
+    from .commands import Command
+    from .groups import Group
+
+# The whole script is handed to each node as one argument, and Linux takes no longer one.
+_LONGEST = 128 << 10
+
+
+def files(brief: Brief) -> tuple[ExportFile, ...]:
+    """The job's script. Raises UsageError for what Slurm could not run."""
+    _refuse(brief)
+    text = _script(brief)
+    size = len(text.encode("utf-8", "surrogateescape"))
+    if size >= _LONGEST:
+        raise UsageError(
+            f"the script has {size} bytes, and a node can be handed {_LONGEST - 1}",
+            hint="put long values into files that all nodes share",
+        )
+    return (ExportFile(name=f"{brief.name}.sbatch", text=text, mode=0o755),)
+
+
+def _refuse(brief: Brief) -> None:
+    if brief.setup is not None:
+        raise UsageError(
+            f"--runtime {brief.setup.engine}: Slurm cannot end a container of its daemon",
+            hint="leave it out, or run the image by enroot with --pyxis",
+        )
+    if [p.name for p in brief.parts] != [p.name for p in parts(brief.deployment)]:
+        raise UsageError(
+            "a Slurm job runs the whole deployment", hint="leave out --role and --node-rank"
+        )
+
+
+def _script(brief: Brief) -> str:
+    nodes_of, values, interface = _meanings(brief)
+    made = commands(brief.parts)
+    nodes = 1 + max(command.node for command in made)
+    grouped = groups(made, nodes_of)
+    inside = [g for g in grouped if not brief.options.get("pyxis") or g.command.in_image]
+    outside = [g for g in grouped if g not in inside]
+    beside = any(group.command.words for group in outside)
+    used = _used(grouped)
+    known = {
+        **{name: f"${{addresses[{node}]}}" for name, node in nodes_of.items()},
+        **{name: quoted(value) for name, value in values.items()},
+        OWN: f"${{addresses[{NODE}]}}",
+        "IFACE_NAME": '$(interface_to "${addresses[0]}")',
+    }
+    waited = (wait.node for command in made for wait in command.waits)
+    addressed = max((*nodes_of.values(), *waited, 0 if interface else -1), default=-1) + 1
+    return "\n".join(
+        (
+            _head(brief, nodes),
+            *map(function, grouped),
+            table("on_node_all", inside, nodes),
+            *([table("on_node_beside", outside, nodes)] if beside else []),
+            settings({name: text for name, text in known.items() if name in used})
+            + (WAITING if any(command.waits for command in made) else "")
+            + (INTERFACE if interface else "")
+            + PROCESSES
+            + (ADDRESSES if addressed else ""),
+            main(brief, addressed, _mounts(brief.parts), beside),
+        )
+    )
+
+
+def _head(brief: Brief, nodes: int) -> str:
+    name = brief.name
+    handed_on = ", ".join(brief.passed_by_name)
+    lines = [
+        "#",
+        "# Submit it from a directory that all nodes share; options of sbatch win over these:",
+        f"#   sbatch {name}.sbatch",
+        f"# Its log is {name}-JOBID.log, and each process has one in {name}-JOBID/.",
+        "# scancel JOBID ends all of it.",
+        *([f"# Handed on from where it is submitted: {handed_on}."] if handed_on else []),
+    ]
+    return "\n".join(
+        (
+            "#!/bin/bash",
+            commented(brief) + "\n".join((*lines, *directives(brief, nodes))),
+            "",
+            "set -euo pipefail",
+            "",
+        )
+    )
+
+
+def _meanings(brief: Brief) -> tuple[dict[str, int], dict[str, str], bool]:
+    """Whose node's address each placeholder is, the values of others, and if one is an interface.
+
+    Raises UsageError for those that nothing here can find.
+    """
+    whole = parts(brief.deployment)
+    node = {part.name: part.node for part in whole}
+    nodes_of: dict[str, int] = {}
+    values: dict[str, str] = {}
+    unknown: list[str] = []
+    interface = False
+    for name in dict.fromkeys(
+        n for command in brief.parts for n in recipe_names(command) if command.argv
+    ):
+        found = meaning(name, brief.deployment, whole)
+        if found.kind == "node" and found.part in node:
+            nodes_of[name] = node[found.part]
+        elif found.kind == "interface":
+            interface = True
+        elif found.default is not None:
+            values[name] = found.default
+        elif found.kind != "file":
+            unknown.append(name)
+    if unknown:
+        raise UsageError(
+            f"not filled in: {', '.join('$' + name for name in unknown)}",
+            hint="give " + " ".join(f"--endpoint {name}=…" for name in unknown),
+        )
+    return nodes_of, values, interface
+
+
+def _used(grouped: Sequence[Group]) -> set[str]:
+    """The variables of the script that its commands still name."""
+    found: set[str] = set()
+    for group in grouped:
+        command = group.command
+        words = (*command.words, *(value for _, value in command.env))
+        found.update(text for word in words for kind, text in word if kind == "name")
+        found.update(_in_files(command))
+    return found
+
+
+def _in_files(command: Command) -> Iterable[str]:
+    import json
+
+    from ...resolve.endpoints import names_in
+
+    return [name for file in command.files for name in names_in(json.dumps(file.content))]
+
+
+def _mounts(all_parts: Sequence[Part]) -> tuple[str, ...]:
+    """Local checkpoints, which a container has to see."""
+    models = dict.fromkeys(part.plan.model for part in all_parts if part.plan is not None)
+    paths = tuple(model for model in models if model.startswith("/"))
+    for path in paths:
+        if ":" in path or "," in path:
+            raise UsageError(
+                f"enroot cannot mount {path}: there is a colon or comma in it",
+                hint="make a link to it under another name",
+            )
+    return paths
