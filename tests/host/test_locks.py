@@ -17,8 +17,10 @@ OTHERS = {
     "h200_8x": [
         "choice.hardware: locked b300, here h200",
         "choice.variant: locked default, here fp8",
-        "choice.features: locked tool_calling, reasoning, spec_decoding, "
-        "here tool_calling, reasoning",
+        (
+            "choice.features: locked tool_calling, reasoning, spec_decoding, "
+            "here tool_calling, reasoning"
+        ),
         "hardware.gpus: locked 8 × NVIDIA B300 SXM6 AC 269 GiB, here 8 × NVIDIA H200 140 GiB",
     ],
     "b300_8x": [],

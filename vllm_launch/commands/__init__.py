@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..commandline import Invocation
 
 
-def run(invocation: Invocation) -> int:  # noqa: C901 - a branch for each command
+def run(invocation: Invocation) -> int:
     """Run one command and return the exit status. Raises LaunchError."""
     command = invocation.command
     if invocation.passed and not command.passes_on:

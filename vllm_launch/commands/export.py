@@ -18,6 +18,7 @@ from .serve import container_setup
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from ..commandline import Invocation
     from ..export import ExportFile
