@@ -11,7 +11,9 @@ from tests.export.cases import SETUP, brief, layout, spelt
 from tests.export.compose_reader import services
 from tests.resolve.build import told
 from vllm_launch.errors import UsageError
+from vllm_launch.export import Brief
 from vllm_launch.export.compose import files
+from vllm_launch.resolve.dynamo import behind_dynamo
 
 GPUS = {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
 EXPORT = ("export", M3, "--hardware", "h200", "--to", "compose")
@@ -162,6 +164,70 @@ class TestParts:
     def test_secrets_are_named_and_no_more(self) -> None:
         found = only("one server", passed_by_name=("HF_TOKEN", "VLLM_API_KEY"))
         assert found["environment"] == ["HF_TOKEN", "VLLM_API_KEY"]
+
+
+class TestBehindDynamo:
+    """Its registry and message bus are in no image of vLLM's."""
+
+    IMAGES = ("etcd=own/etcd:1", "nats=own/nats:1")
+
+    @staticmethod
+    def plan(*images: str) -> Brief:
+        found = behind_dynamo(layout("one server"), None)
+        return brief(found, options={"part_image": images})
+
+    def test_every_part_is_a_service(self) -> None:
+        *composed, config = files(self.plan(*self.IMAGES))
+        (file,) = composed
+        found = services(file.text)
+        assert {name: service["image"] for name, service in found.items()} == {
+            "etcd": "own/etcd:1",
+            "nats": "own/nats:1",
+            "server-0": "vllm/vllm-openai:minimax-m3",
+            "frontend": "vllm/vllm-openai:minimax-m3",
+        }
+        assert found["nats"]["volumes"] == ["./nats.conf:/etc/vllm-launch/nats.conf:ro"]
+        assert found["server-0"]["entrypoint"] == ["python3"]
+        assert config.name == "nats.conf"
+
+    def test_their_images_have_to_be_named(self) -> None:
+        with pytest.raises(UsageError) as caught:
+            files(self.plan(self.IMAGES[0]))
+        assert told(caught.value)[1:] == (
+            "no image is known for nats",
+            "give --part-image nats=REF",
+        )
+
+
+class TestByHand:
+    """A recipe's text that only a shell could run is a comment, and never run."""
+
+    TEXT = "lmcache server &\nservices: {}"
+
+    def plan(self, *names: str) -> Brief:
+        plan = brief(layout("companion"))
+        changed = [
+            part.replace(argv=(), text=self.TEXT) if part.role == "companion" else part
+            for part in plan.parts
+        ]
+        return plan.replace(parts=tuple(part for part in changed if part.name in names))
+
+    def test_it_stands_in_the_header(self) -> None:
+        (file,) = files(self.plan("companion", "server-0"))
+        assert list(services(file.text)) == ["server-0"]
+        assert "depends_on" not in services(file.text)["server-0"]
+        assert (
+            "# To be started by hand, the companion LMCache Server:\n"
+            "#   lmcache server &\n#   services: {}\n"
+        ) in file.text
+
+    def test_alone_it_is_no_engines(self) -> None:
+        with pytest.raises(UsageError) as caught:
+            files(self.plan("companion"))
+        assert told(caught.value)[1:] == (
+            "the recipe's command for the companion LMCache Server needs a shell",
+            "vllm-launch serve --dry-run prints it, to be run by hand",
+        )
 
 
 class TestRefusals:

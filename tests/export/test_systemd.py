@@ -68,6 +68,7 @@ class TestAServerAlone:
         wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))
         assert wait[:2] == [b"/bin/sh", b"-c"]
         assert wait[2].decode() == (
+            "command -v curl >/dev/null || { echo 'curl is not installed' >&2; exit 1; }; "
             "until curl --fail --silent --output /dev/null --max-time 5 "
             'http://127.0.0.1:8000/health; do kill -0 "$MAINPID" || exit 1; sleep 5; done'
         )
@@ -79,6 +80,11 @@ class TestAServerAlone:
         operator.script("curl", "#!/bin/sh\nexit 7\n")
         ran = operator.shell(wait[2].decode(), env={"MAINPID": str(gone.pid)})
         assert ran.status == 1
+
+    def test_the_wait_says_what_it_needs(self, operator: Operator) -> None:
+        wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))
+        ran = operator.execute(["/bin/sh", "-c", wait[2].decode()], env={"MAINPID": "1"})
+        assert (ran.status, ran.err) == (1, "curl is not installed\n")
 
     def test_the_wait_ends_with_an_answer(self, operator: Operator) -> None:
         wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))
@@ -164,6 +170,14 @@ class TestRefusals:
         with pytest.raises(UsageError) as caught:
             exported("pools of the 3.1 on GB300")
         assert told(caught.value)[1] == "not filled in: $PREFILL_NODE_1, $DECODE_NODE_1"
+
+    def test_an_image_where_there_is_no_container(self) -> None:
+        with pytest.raises(UsageError) as caught:
+            exported("pools on one node", options={"part_image": ("router=a",)})
+        assert told(caught.value)[1:] == (
+            "--part-image is for containers, and these services are native",
+            "give --runtime docker, or leave it out",
+        )
 
     def test_a_user_that_cannot_be(self) -> None:
         with pytest.raises(UsageError) as caught:

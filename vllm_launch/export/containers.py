@@ -73,7 +73,12 @@ def container_for(
     others = tuple(mount for mount in container.mounts if mount[1] not in files)
     mounts = (*others, *((path, target, False) for target, path in files.items()))
     container = container.replace(mounts=mounts, name=None)
-    return _in_host_network(container) if on_host_network(brief) else container
+    if any(access.host_network for access in container.access):
+        return _unpublished(container)
+    if on_host_network(brief):
+        access = (Access(host_network=True), *container.access)
+        return _unpublished(container.replace(access=access))
+    return container
 
 
 def _server(part: Part, brief: Brief) -> Container:
@@ -101,10 +106,11 @@ def _beside(part: Part, brief: Brief, images: Mapping[str, str]) -> Container:
     )
 
 
-def _in_host_network(container: Container) -> Container:
+def _unpublished(container: Container) -> Container:
+    """A container in the machine's own network. Raises UsageError for an address to publish on."""
     if container.publish:
         raise UsageError(
             "--host: these containers use the machine's network, where nothing is published",
             hint="hand the address to vLLM itself: -- --host ADDR",
         )
-    return container.replace(port=None, access=(Access(host_network=True), *container.access))
+    return container.replace(port=None)

@@ -25,6 +25,11 @@ def filled_parts(brief: Brief, directory: str) -> tuple[Part, ...]:
     On one machine all reach each other over the loopback address; of several machines the
     operator gives the addresses. Raises UsageError for what nobody gave.
     """
+    if not startable(brief):
+        raise UsageError(
+            f"the recipe's command for the {brief.parts[0].title} needs a shell",
+            hint="vllm-launch serve --dry-run prints it, to be run by hand",
+        )
     everything = parts_of(brief.deployment)
     alone = len({part.node for part in everything}) == 1
     found, unfilled = [], []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...errors import UsageError
 from ...resolve.parts import parts as parts_of
 from .. import ExportFile, commented
 from ..containers import by_name, image_notes, images_of
@@ -25,6 +26,11 @@ def files(brief: Brief) -> tuple[ExportFile, ...]:
     """
     names = Names(whole=brief.name, several=len(parts_of(brief.deployment)) > 1)
     parts = filled_parts(brief, names.directory)
+    if brief.setup is None and brief.options.get("part_image"):
+        raise UsageError(
+            "--part-image is for containers, and these services are native",
+            hint="give --runtime docker, or leave it out",
+        )
     images = images_of(brief) if brief.setup is not None else {}
     found = {}
     for part in parts:

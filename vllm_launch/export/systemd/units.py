@@ -38,9 +38,10 @@ ProtectSystem=full
 ProtectControlGroups=yes
 """
 _WAITS = (
-    "until curl --fail --silent --output /dev/null --max-time 5 {url}; do {lives}; sleep 5; done"
+    "command -v curl >/dev/null || {{ echo 'curl is not installed' >&2; exit 1; }}; "
+    "until curl --fail --silent --output /dev/null --max-time 5 {url}; "
+    'do kill -0 "$MAINPID" || exit 1; sleep 5; done'
 )
-_LIVES = 'kill -0 "$MAINPID" || exit 1'
 
 
 def service(
@@ -136,7 +137,7 @@ def _ready(part: Part) -> Iterator[str]:
     """A server is started once it answers: what comes after it waits for that."""
     url = health_url(part)
     if url is not None:
-        script = _WAITS.format(url=quote(url), lives=_LIVES)
+        script = _WAITS.format(url=quote(url))
         yield f"ExecStartPost=/bin/sh -c {argument(script)}\n"
 
 
