@@ -133,7 +133,9 @@ def _function(
         )
         kind: Any
         default: Any
-        if command.argument_many:
+        if command.argument_many and command.argument_required:
+            kind, default = list[str], inspect.Parameter.empty
+        elif command.argument_many:
             kind, default = Optional[list[str]], None  # noqa: UP045
         elif command.argument_required:
             kind, default = str, inspect.Parameter.empty

@@ -17,7 +17,7 @@ class Option(Record):
     flags: tuple[str, ...]
     help: str
     metavar: str = ""
-    kind: str = "text"  # "text", "count" (1 or more), "rank" (0 or more), "flag", "source"
+    kind: str = "text"  # "text", "count" (1 or more), "rank" (0 or more), "flag", "source", "size"
     many: bool = False  # may be given several times
     choices: tuple[str, ...] = ()
     completes: str = ""  # what a shell completes its value with
@@ -189,6 +189,22 @@ EXPORT_SLURM = (
     Option(name="submit", flags=("--submit",), kind="flag",
            help="slurm: hand the job to sbatch, and print its number."),
 )  # fmt: skip
+MACHINE = tuple(o for o in CHOICE if o.name in ("hardware", "gpus", "host_facts"))
+WANTED = (
+    Option(name="provider", flags=("--provider",), metavar="NAME", many=True,
+           help="Only models of this provider or organisation; several: of any of them."),
+    Option(name="task", flags=("--task",), metavar="NAME", many=True,
+           help="Only models for this task, such as text or multimodal; several: any of them."),
+    Option(name="min_params", flags=("--min-params",), metavar="SIZE", kind="size",
+           help="Only models of at least so many parameters, such as 30B."),
+    Option(name="max_params", flags=("--max-params",), metavar="SIZE", kind="size",
+           help="Only models of at most so many parameters, such as 1.5T."),
+    Option(name="verified", flags=("--verified",), metavar="ID", many=True, completes="hardware",
+           help="Only what was seen to run on this hardware profile; several: on each of them."),
+    Option(name="fits", flags=("--fits",), kind="flag",
+           help="Only what fits the GPUs that are here, or those of --hardware or --host-facts."),
+    *MACHINE,
+)  # fmt: skip
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
@@ -257,7 +273,7 @@ COMMANDS = (
         name="fit", module="fit", argument="MODEL", argument_help=_MODEL,
         help="Say which variants fit this host under which strategies, or what would do.",
         options=(
-            *(o for o in CHOICE if o.name in ("hardware", "gpus", "host_facts")),
+            *MACHINE,
             Option(name="max_model_len", flags=("--max-model-len",), metavar="TOKENS",
                    kind="count", help="Context that each request may have."),
             Option(name="concurrency", flags=("--concurrency",), metavar="N", kind="count",
@@ -317,10 +333,25 @@ COMMANDS = (
     Command(
         name="recipes list", module="recipes",
         help="List the recipes there are.",
-        options=(TEXT_OR_JSON,), examples=("vllm-launch recipes list",),
+        options=(*WANTED, TEXT_OR_JSON),
+        examples=(
+            "vllm-launch recipes list",
+            "vllm-launch recipes list --fits --hardware rtx_pro_6000_2x",
+            "vllm-launch recipes list --task multimodal --max-params 40B",
+        ),
     ),
     Command(
-        name="recipes show", module="recipes", argument="MODEL", argument_help=_MODEL,
+        name="recipes search", module="recipes", argument="WORDS", argument_many=True,
+        argument_help="What a recipe must have in its names, checkpoints or description.",
+        help="List the recipes that have some words, the best match first.",
+        options=(*WANTED, TEXT_OR_JSON),
+        examples=(
+            "vllm-launch recipes search glm nvfp4",
+            "vllm-launch recipes search coder --verified h200",
+        ),
+    ),
+    Command(
+        name="recipes show", module="show", argument="MODEL", argument_help=_MODEL,
         help="Show one recipe: variants, strategies, features, presets, notes and guide.",
         options=(TEXT_OR_JSON,),
         examples=("vllm-launch recipes show MiniMaxAI/MiniMax-M3",),
@@ -361,6 +392,13 @@ def checked(option: Option, text: str) -> Any:
         if not (text.isascii() and text.isdecimal() and least <= int(text[:9]) and len(text) < 9):
             raise ValueError(f"a whole number of {least} or more")
         return int(text)
+    if option.kind == "size":
+        from .catalog.search import parameters
+
+        size = parameters(text)
+        if size is None:
+            raise ValueError("a number of parameters, such as 70B or 1.5T")
+        return size
     if option.kind == "source":
         from .catalog.sources import parse
 

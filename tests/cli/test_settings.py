@@ -34,6 +34,8 @@ def samples(option: Option) -> list[str]:
         return ["1", "0", "true"]
     if option.kind in ("count", "rank"):
         return ["1", "2", "3"]
+    if option.kind == "size":
+        return ["7B", "1.5T", "350M"]
     if option.kind == "source":
         return ["https://one.example/a", "https://one.example/b#v2", "near=https://c.example/c"]
     return list(option.choices * 3)[:3] or ["/one", "/two", "/three"]
@@ -43,6 +45,8 @@ def meant(option: Option, text: str) -> Any:
     """The value that a text stands for."""
     if option.kind == "flag":
         return text in ("1", "true")
+    if option.kind == "size":
+        return {"7B": 7e9, "1.5T": 1.5e12, "350M": 350e6}[text]
     value = int(text) if option.kind in ("count", "rank") else text
     return (value,) if option.many else value
 

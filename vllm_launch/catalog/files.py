@@ -15,6 +15,8 @@ from .tree import MAX_BYTES, SyntaxFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .tree import Node
 
 _HASH_KEY = 0x766C6C6D
@@ -132,31 +134,43 @@ def _cache_path(path: str) -> str:
 
 def _from_cache(cached: str, data: bytes) -> Node | None:
     """The cached tree, if it is whole and was made by this version from these very bytes."""
+    kept = load_kept(cached)
+    if not isinstance(kept, tuple) or len(kept) != 3:
+        return None
+    version, source, tree = kept
+    return tree if version == _FORMAT and source == data else None
+
+
+def _to_cache(cached: str, data: bytes, tree: Node) -> None:
+    """Keep the tree."""
+    if cached:
+        keep(cached, (_FORMAT, data, tree))
+
+
+def load_kept(path: str) -> Any:
+    """Plain data that was kept in a file of the cache; None where it is not whole or not ours."""
     try:
-        with open(cached, "rb", opener=_no_waiting) as file:
+        with open(path, "rb", opener=_no_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
                 return None  # not what this user wrote
             content = file.read(_MAX_CACHED)
         if source_hash(_HASH_KEY, content[_HASH_BYTES:]) != content[:_HASH_BYTES]:
             return None
-        version, source, tree = marshal.loads(content[_HASH_BYTES:])
+        return marshal.loads(content[_HASH_BYTES:])
     except (OSError, ValueError, EOFError, TypeError):
         return None
-    return tree if version == _FORMAT and source == data else None
 
 
-def _to_cache(cached: str, data: bytes, tree: Node) -> None:
-    """Keep the tree; a cache that cannot be written is no fault."""
-    if not cached:
-        return
-    partial = f"{cached}.{os.getpid()}"
-    content = marshal.dumps((_FORMAT, data, tree))
+def keep(path: str, value: Any) -> None:
+    """Keep plain data in a file of the cache; one that cannot be written is no fault."""
+    partial = f"{path}.{os.getpid()}"
+    content = marshal.dumps(value)
     try:
-        os.makedirs(os.path.dirname(cached), mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(partial, "wb") as file:
             file.write(source_hash(_HASH_KEY, content) + content)
-        os.replace(partial, cached)
+        os.replace(partial, path)
     except OSError:
         _discard(partial)
 

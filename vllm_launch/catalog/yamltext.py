@@ -9,7 +9,12 @@ from .tree import MAX_BYTES, MAX_DEPTH, MAX_NODES, TOO_DEEP, TOO_MANY, SyntaxFau
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeAlias
+
     from .tree import Node
+
+    Wanted: TypeAlias = Mapping[str, Any]
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _YAML = "tag:yaml.org,2002:"
@@ -30,8 +35,11 @@ _ODD = {
 }
 
 
-def parse(data: bytes, faults: list[SyntaxFault]) -> Node:
+def parse(data: bytes, faults: list[SyntaxFault], only: Wanted | None = None) -> Node:
     """Read one YAML document; ``faults`` collects what can be read past, such as duplicate keys.
+
+    ``only`` leaves out what nobody asks for: the keys that are wanted, each with those below it,
+    "*" being any key and None everything.
 
     Raises SyntaxFault for what cannot: not UTF-8, too large, not YAML, several documents,
     nesting or aliases without end.
@@ -49,7 +57,21 @@ def parse(data: bytes, faults: list[SyntaxFault]) -> Node:
         raise SyntaxFault(1, 1, TOO_DEEP) from None
     if root is None:
         raise SyntaxFault(1, 1, "the file is empty")
+    if only is not None:
+        _prune(root, only)
     return _Converter(faults).convert(root, "", 0)
+
+
+def _prune(node: yaml.Node, wanted: Wanted) -> None:
+    """Take the keys out of a mapping that are not wanted."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    every = "*" in wanted
+    node.value = [entry for entry in node.value if every or entry[0].value in wanted]
+    for key, value in node.value:
+        below = wanted.get("*" if every else key.value)
+        if below is not None:
+            _prune(value, below)
 
 
 def _not_yaml(error: yaml.MarkedYAMLError, text: str) -> SyntaxFault:

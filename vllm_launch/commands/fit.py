@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..catalog.shelf import Found
     from ..commandline import Invocation
     from ..model.checkpoint import Checkpoint
+    from ..model.taxonomy import HardwareProfile
+    from ..resolve.fit import Fit
     from ..settings import Settings
 
 
@@ -25,16 +27,13 @@ def run(invocation: Invocation, settings: Settings) -> int:
     found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
         invocation.argument or ""
     )
-    library = found.library
-    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
-    request, _ = for_hardware(Request(), settings, library.taxonomy, found)
-    hardware = resolver.choose(request.replace(variant=found.variant)).hardware
+    request, _ = for_hardware(Request(), settings, found.library.taxonomy, found)
     load = Load(
         checkpoint=_checkpoint(found),
         max_model_len=settings["max_model_len"],
         concurrency=settings["concurrency"] or 1,
     )
-    table = fits(resolver, request, hardware, load)
+    hardware, table = table_for(found, request, load)
     if settings["output"] == "json":
         from ..render.envelope import envelope
         from ..render.fit import fit_record
@@ -45,6 +44,16 @@ def run(invocation: Invocation, settings: Settings) -> int:
 
         sys.stdout.write(fit_text(hardware, table))
     return 0
+
+
+def table_for(
+    found: Found, request: Request, load: Load
+) -> tuple[HardwareProfile, tuple[Fit, ...]]:
+    """What of a recipe fits where it is planned for. Raises NothingFits where nothing could."""
+    library = found.library
+    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    hardware = resolver.choose(request.replace(variant=found.variant)).hardware
+    return hardware, fits(resolver, request, hardware, load)
 
 
 def _checkpoint(found: Found) -> Checkpoint | None:

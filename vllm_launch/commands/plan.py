@@ -211,9 +211,16 @@ def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deploy
 
 
 def for_hardware(
-    request: Request, settings: Settings, taxonomy: Taxonomy, found: Found
+    request: Request,
+    settings: Settings,
+    taxonomy: Taxonomy,
+    found: Found,
+    host: Host | None = None,
 ) -> tuple[Request, Host | None]:
-    """Plan for the named profile or the preset's; else for the GPUs that are there."""
+    """Plan for the named profile or the preset's; else for the GPUs that are there.
+
+    ``host`` is what was found there before, where it was.
+    """
     named = settings["hardware"]
     detected = named in (None, "auto") or (
         named == "cpu" and "cpu" not in taxonomy.hardware_profiles
@@ -225,7 +232,7 @@ def for_hardware(
     from ..host.checkpoint import find, read
     from .here import find_host, usable
 
-    host = find_host(settings, taxonomy)
+    host = host or find_host(settings, taxonomy)
     path = find(found.model_path or found.recipe.model.model_id, os.environ)
     return usable(host, request, read(path) if path is not None else None), host
 

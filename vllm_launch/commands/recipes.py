@@ -1,67 +1,125 @@
-"""recipes list and recipes show."""
+"""recipes list and recipes search."""
 
 from __future__ import annotations
 
+import os
+import sys
+
+from ..catalog.index import entries
+from ..catalog.search import Wanted, is_wanted, ranked
 from ..catalog.shelf import Shelf
-from ..errors import LaunchError
+from ..errors import LaunchError, NothingFits, UsageError
 from ..streams import answer, remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..catalog.shelf import Found
+    from collections.abc import Sequence
+
     from ..commandline import Invocation
+    from ..model.entry import Entry
     from ..settings import Settings
+
+_USUAL_WIDTH = 80
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
-    """List the recipes, or show one."""
+    """List the recipes that are asked for."""
     shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
-    as_json = settings["output"] == "json"
-    if invocation.command.name == "recipes show":
-        _show(shelf.find(invocation.argument or ""), as_json)
-    else:
-        _list(shelf, as_json)
+    _refuse_what_changes_nothing(settings)
+    there = _entries(shelf)
+    found = [entry for entry in there if is_wanted(entry, _wanted(settings, shelf))]
+    if invocation.command.name == "recipes search":
+        found = ranked(found, [invocation.argument or "", *invocation.more])
+    if not found:
+        remark(f"none of {len(there)} recipes is like that{_closest(there, settings)}\n")
+    fitting = None
+    if settings["fits"] and found:
+        from .fitting import fitting_variants
+
+        fitting = fitting_variants(shelf, [entry.id for entry in found], settings)
+        found = [entry for entry in found if fitting[entry.id]]
+        if not found:
+            raise NothingFits(
+                f"none of {len(fitting)} recipes fits there",
+                hint="vllm-launch fit MODEL says of each what would do",
+            )
+    _print(found, fitting, settings["output"] == "json")
     return 0
 
 
-def _list(shelf: Shelf, as_json: bool) -> None:
-    """Every recipe that can be read; one that cannot is told about and passed over."""
-    recipes = []
-    for recipe_id, library in shelf.ids():
-        try:
-            recipes.append(library.recipe(recipe_id))
-        except LaunchError as error:
-            remark(f"warning: {error.message}\n")
-    from ..render.recipes import list_record, list_text
+def _refuse_what_changes_nothing(settings: Settings) -> None:
+    """Raise UsageError for a machine on the command line that nothing is fitted to."""
+    for name in ("hardware", "gpus", "host_facts"):
+        source = settings.source(name)
+        if source.startswith("-") and not settings["fits"]:
+            raise UsageError(
+                f"{source} goes with --fits", hint="add --fits, or list what is --verified there"
+            )
+
+
+def _entries(shelf: Shelf) -> list[Entry]:
+    """What the recipes say; one that cannot be read is told about and passed over."""
+    there: list[Entry] = []
+    for entry in entries(shelf):
+        if isinstance(entry, LaunchError):
+            remark(f"warning: {entry.message}\n")
+        else:
+            there.append(entry)
+    return there
+
+
+def _wanted(settings: Settings, shelf: Shelf) -> Wanted:
+    """What the list is narrowed to. Raises UsageError for hardware that there is none of."""
+    for name in settings.listed("verified"):
+        _require_known(name, settings.source("verified"), shelf)
+    return Wanted(
+        providers=settings.listed("provider"),
+        tasks=settings.listed("task"),
+        verified=settings.listed("verified"),
+        least=settings["min_params"] or 0,
+        most=settings["max_params"] or 0,
+    )
+
+
+def _require_known(hardware: str, source: str, shelf: Shelf) -> None:
+    profiles = {name: 0 for each in shelf.libraries for name in each.taxonomy.hardware_profiles}
+    if hardware not in profiles:
+        from ..catalog.kinds import closest
+
+        known = f"known: {', '.join(profiles)}"
+        raise UsageError(
+            f"{source}: unknown hardware {hardware!r}",
+            hint=" ".join(filter(None, (closest(hardware, profiles), known))),
+        )
+
+
+def _closest(there: Sequence[Entry], settings: Settings) -> str:
+    """What may have been meant by a provider or a task that no recipe has."""
+    from ..catalog.kinds import closest
+
+    providers = [name for e in there for name in (e.provider, e.id.partition("/")[0])]
+    tasks = [task for entry in there for task in entry.tasks]
+    near = [closest(word, providers) for word in settings.listed("provider")]
+    near += [closest(word, tasks) for word in settings.listed("task")]
+    return "".join(f"; {text}" for text in near if text)
+
+
+def _print(found: list[Entry], fitting: dict[str, tuple[str, ...]] | None, as_json: bool) -> None:
+    from ..render.recipe_list import list_record, list_text
 
     if as_json:
         from ..render.envelope import envelope
 
-        answer(envelope("recipes", list_record(recipes)))
+        answer(envelope("recipes", list_record(found, fitting)))
     else:
-        answer(list_text(recipes))
+        answer(list_text(found, fitting, _width()))
 
 
-def _show(found: Found, as_json: bool) -> None:
-    from ..render.recipes import show_record, show_text
-
-    recipe, offload = found.recipe, _offload(found)
-    if as_json:
-        from ..render.envelope import envelope
-
-        answer(envelope("recipe", show_record(recipe, offload, found.origin)))
-    else:
-        answer(show_text(recipe, offload, found.origin))
-
-
-def _offload(found: Found) -> dict[str, str]:
-    """The KV offload options that the recipe may use, and the KV stores, with what they are."""
-    support = found.recipe.kv_offload_support
-    options = {
-        option.id: option.description
-        for option in found.library.taxonomy.kv_offload.values()
-        if support.get(option.id) == "verified"
-        or (not option.requires_opt_in and support.get(option.id) != "unsupported")
-    }
-    stores = map(found.library.kv_store, found.library.kv_stores())
-    return {**options, **{store.name: store.description.strip() for store in stores}}
+def _width() -> int | None:
+    """The terminal's, None where the answer goes somewhere else."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
+    except OSError:
+        return _USUAL_WIDTH

@@ -15,34 +15,6 @@ if TYPE_CHECKING:
 _WIDTH = 78
 
 
-def list_text(recipes: Sequence[Recipe]) -> str:
-    """One recipe a line: its id, size and variants."""
-    if not recipes:
-        return "no recipes\n"
-    width = max(len(recipe.id) for recipe in recipes)
-    return "".join(
-        f"{recipe.id:{width}}  {recipe.model.parameter_count:>6}  {', '.join(recipe.variants)}\n"
-        for recipe in recipes
-    )
-
-
-def list_record(recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
-    """The same for programs."""
-    return [
-        {
-            "id": recipe.id,
-            "title": recipe.meta.title,
-            "provider": recipe.meta.provider,
-            "tasks": list(recipe.meta.tasks),
-            "parameter_count": recipe.model.parameter_count,
-            "variants": list(recipe.variants),
-            "hardware": dict(recipe.meta.hardware),
-            "presets": list(recipe.presets),
-        }
-        for recipe in recipes
-    ]
-
-
 def show_text(recipe: Recipe, offload: Mapping[str, str], origin: Origin) -> str:
     """What an operator chooses among, then the notes and the guide."""
     lines = [recipe.id, *_paragraph(recipe.meta.description), ""]
@@ -134,8 +106,15 @@ def _settings(settings: Any) -> list[str]:
 
 def show_record(recipe: Recipe, offload: Mapping[str, str], origin: Origin) -> dict[str, Any]:
     """A recipe for programs: what there is to choose."""
-    [record] = list_record([recipe])
-    record["description"] = recipe.meta.description
+    record: dict[str, Any] = {
+        "id": recipe.id,
+        "title": recipe.meta.title,
+        "provider": recipe.meta.provider,
+        "tasks": list(recipe.meta.tasks),
+        "parameter_count": recipe.model.parameter_count,
+        "hardware": dict(recipe.meta.hardware),
+        "description": recipe.meta.description,
+    }
     record["min_vllm_version"] = recipe.model.min_vllm_version
     record["strategies"] = list(recipe.compatible_strategies)
     record["features"] = {
