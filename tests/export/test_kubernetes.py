@@ -452,6 +452,21 @@ def test_one_rank_alone_is_refused(operator: Operator) -> None:
     )
 
 
+def test_a_directory_gets_one_file_and_every_run_the_same_bytes(operator: Operator) -> None:
+    line = (*EXPORT, "--hardware", "h200", "--nodes", "2", "--out", "manifests")
+    written = operator.cwd / "manifests" / "minimax-m3.yaml"
+    texts = set()
+    for seed in ("1", "2"):
+        done = operator.run(*line, env={"PYTHONHASHSEED": seed})
+        assert (done.status, done.out) == (0, "")
+        assert done.err.startswith("# wrote manifests/minimax-m3.yaml\n")
+        texts.add(written.read_text(encoding="utf-8"))
+    (text,) = texts
+    assert "# command: vllm-launch export MiniMaxAI/MiniMax-M3 --to kubernetes" in text
+    assert "sha256:" in text.partition("\n---\n")[0]
+    assert [thing["kind"] for thing in Cluster(text).objects] == ["Service", "LeaderWorkerSet"]
+
+
 def test_one_pool_alone_is_exported(operator: Operator) -> None:
     done = operator.run(
         *EXPORT, "--hardware", "h200", "--strategy", "pd_cluster", "--role", "decode", "--name", "d"
@@ -503,6 +518,11 @@ SAID = {
 @pytest.mark.parametrize(("layout", "options", "said"), SAID.values(), ids=SAID)
 def test_the_header_says_what_is_needed(layout: str, options: dict[str, Any], said: str) -> None:
     assert said in header(brief(resolved(**LAYOUTS[layout]), **options))
+
+
+def test_the_header_holds_the_plans_own_notes() -> None:
+    deployment = resolved(hardware="h200").replace(notes=("worth knowing",))
+    assert "- worth knowing" in header(brief(deployment))
 
 
 def test_it_does_not_say_what_is_settled() -> None:

@@ -36,6 +36,7 @@ def notes(brief: Brief, settings: Settings, groups: Sequence[Group]) -> list[str
 
 
 def _remarks(brief: Brief, settings: Settings, groups: Sequence[Group]) -> Iterator[str]:
+    yield from brief.deployment.notes
     yield from _kinds(settings, groups)
     yield from _secrets(brief, settings)
     yield from _images(brief, settings)
