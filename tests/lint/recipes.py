@@ -498,4 +498,36 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
             ),
         ],
     ),
+    "a name that somebody's own build may have": (
+        recipe(
+            tail=(
+                "variants:\n  default:\n    hardware_overrides:\n      h200:\n"
+                "        docker_image: 'org/vllm:1'\n        extra_args: [\"--frobnicate\"]\n"
+                "compatible_strategies: [single_node_tp]\n"
+            )
+        ),
+        [
+            "8:23 note LINT_IMAGE_TAG org/vllm:1 may be another image tomorrow",
+            (
+                "9:22 note LINT_UNKNOWN the flag --frobnicate is unknown: no release from"
+                " 0.24.0 to 0.33.0 has it"
+            ),
+        ],
+    ),
+    "a name that a nightly image of vLLM's may have": (
+        recipe(
+            tail=(
+                "variants:\n  default:\n    hardware_overrides:\n      h200:\n"
+                "        docker_image: 'vllm/vllm-openai:nightly-0123456789abcdef'\n"
+                '        extra_args: ["--frobnicate"]\n'
+                "compatible_strategies: [single_node_tp]\n"
+            )
+        ),
+        [
+            (
+                "9:22 warning LINT_UNKNOWN the flag --frobnicate is unknown: no release "
+                "from 0.24.0 to 0.33.0 has it"
+            ),
+        ],
+    ),
 }

@@ -234,6 +234,26 @@ def test_an_overlay_is_told_by_its_own_file(run: Run, recipe_file: Callable[[str
     assert errors == [(str(overlay), 2)]
 
 
+def test_fix_mends_overlays_too(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    root = recipe_file(CLEAN).parents[2]
+    overlay = root / "overlays" / "org" / "repo.yaml"
+    overlay.parent.mkdir(parents=True)
+    overlay.write_text('model:\n  base_args+: ["--max-num-seqs 64"]  # here\n')
+    done = run("--recipes-dir", str(root), "recipes", "lint", "--fix")
+    assert done.returncode == 0, done.stdout
+    assert overlay.read_text() == 'model:\n  base_args+: ["--max-num-seqs", "64"]  # here\n'
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(
+    run: Run, recipe_file: Callable[[str], Path]
+) -> None:
+    path = recipe_file(recipe('  base_args: ["--frob\\e[31mnicate\\u202e"]\n'))
+    done = run("recipes", "lint", str(path))
+    assert "the flag --frob\\x1b[31mnicate\\u202e is unknown" in done.stdout
+    assert done.stdout.replace("\n", "").isprintable()
+    assert done.returncode == 4
+
+
 def test_the_codes_are_listed(run: Run) -> None:
     done = run("recipes", "lint", "--list")
     assert done.stdout == codes_text(CODES)

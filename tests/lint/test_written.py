@@ -10,6 +10,7 @@ from tests.lint.conftest import Lint, told
 from tests.lint.recipes import RECIPES, recipe
 from vllm_launch.catalog.library import Library, bundled
 from vllm_launch.commands.lint import faults_in
+from vllm_launch.lint.combinations import Trial
 from vllm_launch.model.vllm import VllmOptions
 
 
@@ -36,6 +37,15 @@ ARGUMENTS = {
             (
                 "6:7 error LINT_DEAD the flag --calculate-kv-scales is dead since 0.28.0: 0.27.1 "
                 "had it last"
+            )
+        ],
+    ),
+    "off, of what is always on": (
+        ['"--no-headless"'],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the flag --no-headless is unknown: no release "
+                "from 0.24.0 to 0.33.0 has it"
             )
         ],
     ),
@@ -186,6 +196,15 @@ def test_a_fault_is_told_once_with_the_combinations_that_meet_it(lint: Lint) -> 
     (fault,) = lint(text)
     assert fault.path == "model.base_args"
     assert fault.combinations > 10
+
+
+def test_a_recipe_with_endless_combinations_ends(
+    lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trial, "most", 20)
+    assert told(lint(recipe())) == [
+        "1:0 warning LINT_TOO_MANY there are over 20 combinations, and no more were tried"
+    ]
 
 
 def test_what_two_uses_of_an_alias_share_is_told_once(lint: Lint) -> None:

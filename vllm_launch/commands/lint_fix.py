@@ -11,29 +11,35 @@ from ..streams import answer, remark
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..catalog.library import Library
-    from ..lint import Fault
+    from ..lint import Edit, Fault
 
     Job = tuple[Library, str, str, str]
 
 
 def mend(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
     """Rewrite the files with faults that have a mechanical remedy; print the differences."""
-    for library, path, *_ in jobs:
-        shown = library.shown(path)
-        edits = [edit for one in found for edit in one.edits if edit.file == shown]
-        if not edits:
-            continue
-        if path.endswith(".json"):
-            remark(f"{shown}: JSON is not mended\n")
-            continue
-        before = _read(path)
-        after, left = mended(before, edits)
-        for edit in left:
-            remark(f"{shown}:{edit.line}:{edit.column}: {edit.word!r} is left: mend it by hand\n")
-        if after != before:
-            answer(_difference(before, after, shown))
-            if not only_print:
-                _write(path, after)
+    paths = {library.shown(path): path for library, path, *_ in jobs}
+    edits: dict[str, list[Edit]] = {}
+    for one in found:
+        for edit in one.edits:
+            edits.setdefault(edit.file, []).append(edit)
+    for shown, wanted in edits.items():
+        # What is no file of a job is an overlay, which goes by its path.
+        _mend(paths.get(shown, shown), shown, wanted, only_print=only_print)
+
+
+def _mend(path: str, shown: str, edits: list[Edit], *, only_print: bool) -> None:
+    if path.endswith(".json"):
+        remark(f"{shown}: JSON is not mended\n")
+        return
+    before = _read(path)
+    after, left = mended(before, edits)
+    for edit in left:
+        remark(f"{shown}:{edit.line}:{edit.column}: {edit.word!r} is left: mend it by hand\n")
+    if after != before:
+        answer(_difference(before, after, shown))
+        if not only_print:
+            _write(path, after)
 
 
 def _read(path: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 CODES = {
     "LINT_FORMAT": "what the catalog checks: keys, kinds of values, names that must exist",
     "LINT_UNRESOLVED": "a combination that the recipe offers resolves",
+    "LINT_TOO_MANY": "there are few enough combinations to try them all",
     "LINT_PRESET": "each preset and each of its points resolves",
     "LINT_UNREACHABLE": "each variant, mode and list of arguments counts somewhere",
     "LINT_NO_STRATEGY": "a strategy is offered on some hardware",

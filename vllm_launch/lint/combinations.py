@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..model.choice import Choice
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.recipe import Preset, Variant
     from ..model.source import Source
@@ -30,36 +31,47 @@ _IMAGE = "lint"  # images are looked at by themselves
 class Trial:
     """One recipe's combinations: what they used, and what was wrong with how many of them."""
 
+    most = 200_000  # combinations; some ten times what the largest recipe has
+
     def __init__(self, resolver: Resolver, stores: tuple[str, ...], options: VllmOptions) -> None:
         self.resolver = resolver
         self.recipe = resolver.recipe
         self.stores = stores
         self.options = options
         self.tried = 0
-        self.layers: dict[int, str] = {}  # key paths of what was put forward, by their identity
+        # The variants and hardware that each block counted for, by its key path.
+        self.machines: dict[str, set[tuple[str, str]]] = {}
         self.variants: set[str] = set()
         self.modes: set[tuple[str, str | None]] = set()
         self._faults: dict[Fault, int] = {}
         self._seen: dict[tuple[tuple[str, ...], ...], list[Fault]] = {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether all were tried."""
+        return self.tried < self.most
 
     def run(self) -> list[Fault]:
         """Try all of them."""
         for variant in self.recipe.variants.values():
             for hardware in self.resolver.taxonomy.hardware_profiles.values():
                 if self.resolver.chooser.why_not(variant, hardware) is None:
-                    for strategy in self.resolver.chooser.offered(hardware):
+                    for strategy in self._strategies(hardware):
                         self._on(variant, hardware, strategy)
         for preset in self.recipe.presets.values():
             for name in preset.variants or (None,):
-                for point in (None, *preset.points):
+                for point in (None, *preset.points) if self.complete else ():
                     self._preset(preset, point, name)
         return [fault.replace(combinations=count) for fault, count in self._faults.items()]
+
+    def _strategies(self, hardware: HardwareProfile) -> tuple[str, ...]:
+        return self.resolver.chooser.offered(hardware) if self.complete else ()
 
     def _on(self, variant: Variant, hardware: HardwareProfile, strategy: str) -> None:
         """One variant, hardware and strategy with each feature and each KV offload."""
         picks = tuple(self._picks(variant, hardware, strategy))
         for offload in self._offloads(hardware, strategy):
-            for pick in picks:
+            for pick in picks if self.complete else ():
                 request = Request(
                     variant=variant.id, hardware=hardware.id, strategy=strategy,
                     kv_offload=offload, image=_IMAGE,
@@ -133,18 +145,18 @@ class Trial:
         self.modes.update(choice.features)
         for process in deployment.processes:
             if choice.kv_offload is None or choice.preset is not None:
-                self._note_layers(process)
+                self._note_layers(choice, process)
             for fault in self._conflicts(deployment, process):
                 self._count(fault)
 
-    def _note_layers(self, process: ProcessPlan) -> None:
-        layers = self.layers
-        for argument in process.layers:
-            layers[id(argument[2])] = argument[2].layer
-        for argument in process.arguments:
-            layers[id(argument[2])] = argument[2].layer
-        for variable in process.variable_layers:
-            layers[id(variable[2])] = variable[2].layer
+    def _note_layers(self, choice: Choice, process: ProcessPlan) -> None:
+        """What was put forward counted, whether it held or not."""
+        paths = {argument[2].layer for argument in process.layers}
+        paths.update([argument[2].layer for argument in process.arguments])
+        paths.update([variable[2].layer for variable in process.variable_layers])
+        machine = (choice.variant, choice.hardware.id)
+        for path in paths:
+            self.machines.setdefault(path, set()).add(machine)
 
     def _conflicts(self, deployment: Deployment, process: ProcessPlan) -> list[Fault]:
         """What the process's arguments have against each other; the same for the same ones."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ..model.vllm import VllmOptions
     from .fault import Fault
 
+_OURS = "vllm/"  # the repository of vLLM's own images
+
 
 class Span(Record):
     """The releases from the oldest that may run a block to the newest, by their numbers."""
@@ -100,6 +102,8 @@ def _never(
             "Take it off that list once a release has it.",
         )  # fmt: skip
     severity = "error" if fatal and not span.ahead else "warning"
+    if span.image and not span.image.startswith(_OURS):
+        severity = "note"  # somebody's own build, made to have more
     remedy = f"Did you mean {near}? " if near else "Correct it, or take it away. "
     if span.ahead:
         remedy += f"Where {span.ahead} has it, list it under model.unreleased."

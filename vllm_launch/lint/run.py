@@ -72,18 +72,24 @@ def faults_of_recipe(
 ) -> tuple[list[Fault], int]:
     """What is wrong in a recipe, and how many combinations were tried."""
     blocks = list(blocks_of(root, RECIPE, file))
-    scope = scope_of(options, taxonomy, recipe, blocks)
-    found = [fault for block in blocks for fault in _of_block(block, scope)]
+    trial = Trial(Resolver(recipe, taxonomy, strategy, kv_store), stores, options)
+    found = trial.run()
+    scope = scope_of(options, taxonomy, recipe, blocks, machines=trial.machines)
+    found += [fault for block in blocks for fault in _of_block(block, scope)]
     found += images.named(images_of(root, RECIPE, file))
     found += memory.figures(recipe)
-    resolver = Resolver(recipe, taxonomy, strategy, kv_store)
-    if not any(map(resolver.chooser.offered, taxonomy.hardware_profiles.values())):
-        found.append(_without_strategy(recipe))
-        return [*found, *_declared(recipe, found)], 0
-    trial = Trial(resolver, stores, options)
-    found += trial.run()
-    found += unreachable.unused(trial, blocks)
+    found += _not_used(trial, blocks)
     return [*found, *_declared(recipe, found)], trial.tried
+
+
+def _not_used(trial: Trial, blocks: list[Block]) -> Iterator[Fault]:
+    offered = trial.resolver.chooser.offered
+    if not any(map(offered, trial.resolver.taxonomy.hardware_profiles.values())):
+        yield _without_strategy(trial.recipe)
+    elif not trial.complete:
+        yield _too_many(trial)
+    else:
+        yield from unreachable.unused(trial, blocks)
 
 
 def _of_block(block: Block, scope: Scope) -> Iterator[Fault]:
@@ -99,6 +105,14 @@ def _of_block(block: Block, scope: Scope) -> Iterator[Fault]:
     yield from lists.consistent(block)
     if scope.recipe is not None:
         yield from lists.mandatory_kept(block, scope.recipe)
+
+
+def _too_many(trial: Trial) -> Fault:
+    return at(
+        trial.recipe.where, "LINT_TOO_MANY", "warning",
+        f"there are over {trial.tried} combinations, and no more were tried",
+        "Split the recipe: nobody could try out that many.",
+    )  # fmt: skip
 
 
 def _without_strategy(recipe: Recipe) -> Fault:
@@ -126,10 +140,22 @@ def _declared(recipe: Recipe, found: list[Fault]) -> Iterator[Fault]:
 def settled(faults: Iterable[Fault]) -> list[Fault]:
     """Each fault once, by file and place; the worst first where places are the same."""
     once: dict[tuple[str, str, int, int, str], Fault] = {}
-    for fault in faults:
+    for fault in map(_shown, faults):
         key = (fault.file, fault.code, fault.line, fault.column, fault.what)
         once.setdefault(key, fault)
     return sorted(
         once.values(),
         key=lambda one: (one.file, one.line, one.column, SEVERITIES.index(one.severity), one.code),
     )
+
+
+def _shown(fault: Fault) -> Fault:
+    """A fault without characters that a terminal obeys: a file that was refused may hold some."""
+    texts = {name: getattr(fault, name) for name in ("what", "remedy", "path")}
+    if all(text.isprintable() for text in texts.values()):
+        return fault
+    return fault.replace(**{name: _printable(text) for name, text in texts.items()})
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -11,7 +11,7 @@ from .releases import Span, span_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from ..model.recipe import Recipe
     from ..model.taxonomy import Taxonomy
@@ -26,6 +26,8 @@ class Scope(Record):
     taxonomy: Taxonomy
     recipe: Recipe | None = None  # None: no recipe, or one that cannot be read
     minimum: str = ""  # for a file that is no recipe
+    # The variants and hardware that blocks count for, by their key paths.
+    machines: Mapping[str, set[tuple[str, str]]] = {}
     plugins: frozenset[str] = frozenset()  # flags that bring names of their own
 
     def span(self, path: str) -> Span:
@@ -71,7 +73,7 @@ class Scope(Record):
         return recipe.variants
 
     def _image(self, path: str) -> str:
-        """The image that a block is pinned to: a preset's, or a variant's on exact hardware."""
+        """The image that a block is pinned to: a preset's, or that of all machines it counts on."""
         assert self.recipe is not None
         keys = path.split(".")
         if keys[0] == "presets" and keys[1] in self.recipe.presets:
@@ -79,13 +81,15 @@ class Scope(Record):
             point = preset.points.get(keys[3]) if keys[2:3] == ["points"] else None
             image = (point.image if point is not None else None) or preset.image
             return image.vllm if image is not None else ""
-        hardware = next((b for a, b in pairwise(keys) if a == "hardware_overrides"), "")
-        names = (keys[1],) if keys[0] == "variants" else self.recipe.variants
-        for name in names:
-            override = self.recipe.variants[name].hardware_overrides.get(hardware)
-            if override is not None and override.docker_image is not None:
-                return next(iter(override.docker_image.by_brand.values()), "")
-        return ""
+        images = {self._image_on(*machine) for machine in self.machines.get(path, ())}
+        return images.pop() if len(images) == 1 else ""
+
+    def _image_on(self, variant: str, hardware: str) -> str:
+        """The image that a variant names for exactly this hardware."""
+        assert self.recipe is not None
+        override = self.recipe.variants[variant].hardware_overrides.get(hardware)
+        images = override.docker_image if override is not None else None
+        return next(iter(images.by_brand.values()), "") if images is not None else ""
 
     def _foreign(self, path: str) -> str:
         """Whose build runs a block, where that is not vLLM's own."""
@@ -128,6 +132,7 @@ def scope_of(
     recipe: Recipe | None,
     blocks: Iterable[Block],
     minimum: str = "",
+    machines: Mapping[str, set[tuple[str, str]]] | None = None,
 ) -> Scope:
     """The scope of a file with these blocks."""
     flags = {one.given.flag for block in blocks for one in block.arguments}
@@ -136,5 +141,6 @@ def scope_of(
         taxonomy=taxonomy,
         recipe=recipe,
         minimum=minimum,
+        machines=machines or {},
         plugins=frozenset(flag for flag in flags if flag.endswith("-plugin")),
     )

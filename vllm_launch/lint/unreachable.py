@@ -21,7 +21,7 @@ def unused(trial: Trial, blocks: Iterable[Block]) -> Iterator[Fault]:
     yield from whole.values()
     # A preset that does not resolve is told about as such.
     told = (*whole, "presets.")
-    reached = set(trial.layers.values())
+    reached = trial.machines
     for block in blocks:
         if ".dynamo." in block.path:  # only where Dynamo is asked for
             continue
