@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pytest
 
 from tests.cli.launcher import B300, FLASH, Operator
 from tests.sync import server as servers
-from tests.sync.server import Server
+from tests.sync.server import Handler, Server
 from vllm_launch import __version__
 from vllm_launch.catalog.sources import name_of
 
@@ -240,6 +243,44 @@ WRONG = {
         "error: --pin: found '--upload-pack=x'; expected a commit, a branch or a tag\n",
     ),
 }  # fmt: skip
+
+
+def test_several_at_once_take_turns(operator: Operator, site: Server, url: str) -> None:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    many = [operator.start("recipes", "sync", url, **pipes) for _ in range(4)]
+    said = [process.communicate(timeout=60) for process in many]
+    assert [process.returncode for process in many] == [0] * 4, said
+    assert sorted(out.split()[-1] for out, _ in said) == [b"before"] * 3 + [b"new"]
+    assert operator.run("--recipes-dir", url, "recipes", "show", "org/repo").status == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -15), (signal.SIGKILL, -9)],
+    ids=lambda value: value.name if isinstance(value, signal.Signals) else "",
+)  # fmt: skip
+def test_a_sync_that_is_ended_changes_nothing(
+    operator: Operator, site: Server, url: str, how: signal.Signals, status: int
+) -> None:
+    [before] = sync(operator, url)
+    reached = threading.Event()
+
+    def hang(handler: Handler) -> None:
+        reached.set()
+        handler.hang()
+
+    whole = site.answers["/org/repo.json"]
+    site.answers["/org/repo.json"] = hang
+    process = operator.start("recipes", "sync", url, stderr=subprocess.PIPE)
+    assert reached.wait(30)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert b"Traceback" not in said
+    listed = operator.run("recipes", "sources", "-o", "json").json["sources"]["not_in_use"]
+    assert listed[0]["revision"] == before["revision"]
+    assert operator.run("--recipes-dir", url, "recipes", "show", "org/repo").status == 0
+    site.answers["/org/repo.json"] = whole
+    assert operator.run("recipes", "sync", url).out.endswith("as before\n")
 
 
 @pytest.mark.parametrize(("words", "told"), WRONG.values(), ids=WRONG)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -524,7 +521,7 @@ def test_a_revision_of_which_nothing_can_be_read_is_refused(
     assert revisions(cache, url) == {before[0].revision}
 
 
-# Pins, names, and two at once.
+# Pins and names.
 
 
 def test_a_pin_holds_until_it_is_taken_off(site: Server, synced: Synced) -> None:
@@ -565,29 +562,6 @@ def test_a_name_is_of_one_source(site: Server, synced: Synced) -> None:
     with pytest.raises(UsageError) as caught:
         synced(f"near={site.url}/x.json")
     assert caught.value.message == f"near is the name of {site.url}/models.json"
-
-
-def _sync_in_a_process(url: str, ca: str, started: Any) -> None:
-    started.wait()
-    nothing: Callable[[str], None] = lambda _: None  # noqa: E731
-    telling = Telling(line=nothing, step=nothing, count=nothing)
-    outcome = sync(parse(url), Wish(ca=ca), LIMITS, telling)
-    os._exit(0 if outcome.current.recipes == 2 else 1)
-
-
-def test_several_at_once_take_turns(site: Server, ca: str, cache: Path) -> None:
-    url = f"{site.url}/models.json"
-    context = multiprocessing.get_context("fork")
-    started = context.Event()
-    many = [context.Process(target=_sync_in_a_process, args=(url, ca, started)) for _ in range(4)]
-    for process in many:
-        process.start()
-    started.set()
-    for process in many:
-        process.join(30)
-    assert [process.exitcode for process in many] == [0] * 4
-    assert held(url)[1] == "One"
-    assert len(revisions(cache, url)) == 1
 
 
 def test_what_a_killed_sync_left_is_swept_up(site: Server, synced: Synced, cache: Path) -> None:

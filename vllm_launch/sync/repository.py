@@ -156,9 +156,10 @@ class Repository:
             stdin.seek(0)
             with subprocess.Popen(
                 argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd="/",
-                env=self._environment(), start_new_session=True, preexec_fn=self._confine,
+                env=self._environment(), start_new_session=True,
             ) as process:  # fmt: skip
                 try:
+                    self._confine(process)
                     assert process.stdout is not None
                     out = process.stdout.read(_OUTPUT + self.limits.bytes)
                     if process.stdout.read(1):
@@ -193,18 +194,24 @@ class Repository:
         ca = self.ca or os.environ.get("SSL_CERT_FILE")
         return env | ({"GIT_SSL_CAINFO": os.path.abspath(ca)} if ca else {})
 
-    def _confine(self) -> None:
-        """In the child: what it may write to one file, hold in memory, and compute."""
-        seconds = int(self.limits.seconds) + 1
+    def _confine(self, process: subprocess.Popen[bytes]) -> None:
+        """What git may write to one file, hold in memory, and compute; its children inherit it.
+
+        Set from outside, long before git has reached a network: code of ours between fork and
+        exec could be stuck in a lock that another thread held.
+        """
         for what, most in (
             (resource.RLIMIT_FSIZE, self.limits.bytes),
             (resource.RLIMIT_AS, _MEMORY),
-            (resource.RLIMIT_CPU, seconds),
+            (resource.RLIMIT_CPU, int(self.limits.seconds) + 1),
             (resource.RLIMIT_CORE, 0),
         ):
             _, hard = resource.getrlimit(what)
             limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(what, (limit, limit))
+            try:
+                resource.prlimit(process.pid, what, (limit, limit))
+            except ProcessLookupError:
+                return  # done already
 
     def _failed(self, said: str) -> SourceError:
         """What git's last words mean."""
