@@ -16,7 +16,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FLAGS = {flag for command in COMMANDS for option in command.options for flag in option.flags}
 FLAGS |= {flag for option in GLOBAL for flag in option.flags} | {"--version", "--help"}
 # Flags of other programs that the documents speak of.
-OTHERS = {"--privileged", "--api-key", "--gpus", "--max-model-len"}
+OTHERS = {"--privileged", "--api-key", "--export", "--gpus-per-node", "--gpus", "--max-model-len"}
 
 
 def run(*words: str, home: Path) -> subprocess.CompletedProcess[str]:

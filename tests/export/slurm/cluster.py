@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -93,7 +94,8 @@ class Cluster:
 
     def stop(self) -> None:
         """End the daemons, and what they have running."""
-        self.ask("scancel", "--signal=KILL", "--full", "--user", str(os.getuid()))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.ask("scancel", "--signal=KILL", "--full", "--user", str(os.getuid()))
         for daemon in reversed(self._daemons):
             daemon.send_signal(signal.SIGTERM)
         for daemon in self._daemons:

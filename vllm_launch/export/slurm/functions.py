@@ -25,7 +25,7 @@ def function(group: Group) -> str:
     if not command.words:
         lines = [f"# {group.title}, by hand:", *(f"#   {t}" for t in command.text.splitlines())]
         return "\n".join(line.rstrip() for line in lines) + "\n"
-    body = [*map(_wait, command.waits), *_files(command), *_exec(command)]
+    body = [*map(_wait, command.waits), *_files(command), *_place(command), *_exec(command)]
     return f"# {group.title}, on {_where(group)}\n{function_name(group)}() {{\n" + "".join(
         f"{line}\n" for line in (*body, "}")
     )
@@ -53,6 +53,11 @@ def _files(command: Command) -> list[str]:
         content = in_document(json.dumps(file.content, indent=2))
         lines.append(f'  cat >"${file.placeholder}" <<END\n{content}\nEND')
     return lines
+
+
+def _place(command: Command) -> list[str]:
+    """A new directory for a registry that keeps its data in the one where it is started."""
+    return ['  cd "$(mktemp -d)"'] if command.role == "etcd" else []
 
 
 def _exec(command: Command) -> list[str]:

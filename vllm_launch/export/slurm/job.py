@@ -58,7 +58,7 @@ def gpus_per_node(parts: Sequence[Part], hardware: HardwareProfile) -> int:
     for part in parts:
         needed[part.node] = needed.get(part.node, 0) + part.gpus
     masked = (_highest(value) + 1 for p in parts for name, value in p.env if name in _MASKS)
-    return min(max((*needed.values(), *masked), default=0), hardware.gpu_count)
+    return max(min(max(needed.values(), default=0), hardware.gpu_count), *masked, 0)
 
 
 def _highest(mask: str) -> int:
@@ -119,8 +119,14 @@ def pyxis_image(image: str | None) -> str:
         raise UsageError(f"{image!r} is no image reference", hint="write NAME:TAG")
     registry, slash, rest = image.partition("/")
     if slash and ("." in registry or ":" in registry or registry == "localhost"):
-        return f"{registry}#{rest}"
-    return image
+        return f"{registry}#{_by_digest(rest)}"
+    return _by_digest(image)
+
+
+def _by_digest(name: str) -> str:
+    """A pinned image as enroot names it: the digest is where a tag would be."""
+    name, at, digest = name.partition("@")
+    return f"{name.partition(':')[0]}:{digest}" if at else name
 
 
 _ADDRESSES = """\
@@ -133,7 +139,7 @@ _ADDRESSES = """\
 _CONTAINER = """\
   export HF_HOME=${{HF_HOME:-$HOME/.cache/huggingface}}
   mkdir -p "$HF_HOME"
-  step all --no-container-entrypoint --container-image={image} \\
+  step all --no-container-entrypoint --container-writable --container-image={image} \\
     --container-mounts="$logs:$logs,$HF_HOME:$HF_HOME"{mounts} \\
     --container-env={names}
 """
@@ -165,6 +171,9 @@ pids=() names=() steps=() told=
 if [[ ${{1-}} == node ]]; then
   settle "${{@:3}}"
   mkdir -p "$logs"
+  # Slurm has brought the soft limits from where the job was submitted: a login's are too low.
+  ulimit -S -l hard
+  ulimit -S -n hard
   "on_node_$2"
   watch
 elif [[ ${{SLURM_JOB_ID-}} ]]; then

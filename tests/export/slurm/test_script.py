@@ -1,0 +1,375 @@
+"""What a script asks of Slurm, and what it does on a job's first node, without a cluster."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.launcher import M3
+from tests.export.cases import brief, deployment, layout
+from vllm_launch.errors import UsageError
+from vllm_launch.export.slurm import files
+from vllm_launch.export.slurm.runtime import INTERFACE, PROCESSES
+
+TWO_NODES = (M3, "--hardware", "h200", "--nodes", "2")
+
+
+def script(found, **options):
+    (file,) = files(brief(found, setup=None, options=options))
+    return file.text
+
+
+def directives(text):
+    return [line.removeprefix("#SBATCH --") for line in text.splitlines() if "#SBATCH" in line]
+
+
+def test_a_job_asks_for_whole_nodes_and_may_be_requeued():
+    assert directives(script(layout("two nodes"))) == [
+        "job-name=model",
+        "nodes=2",
+        "ntasks-per-node=1",
+        "gpus-per-node=8",
+        "exclusive",
+        "mem=0",
+        "output=model-%j.log",
+        "open-mode=append",
+        "requeue",
+        "export=ALL",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"time": "7-0"}, "time=7-0"),
+        ({"partition": "gpu,long"}, "partition=gpu,long"),
+        ({"account": "lab"}, "account=lab"),
+        ({"qos": "high"}, "qos=high"),
+        ({"constraint": "h200&ib"}, "constraint=h200&ib"),
+        ({"gres": "gpu:h200:8"}, "gres=gpu:h200:8"),
+    ],
+)
+def test_what_a_site_wants_is_asked_for(options, line):
+    assert line in directives(script(layout("two nodes"), **options))
+
+
+@pytest.mark.parametrize(
+    ("found", "options", "lines"),
+    [
+        ({"hardware": "h200"}, {"gres": "none"}, []),
+        ({"hardware": "h200"}, {"gres": "gpu:8"}, ["gres=gpu:8"]),
+        ({"hardware": "h200", "strategy": "pd_cluster", "pd": None}, {}, ["gpus-per-node=8"]),
+    ],
+    ids=["none", "gres", "two pools on a node"],
+)
+def test_gpus_are_those_of_the_fullest_node(found, options, lines):
+    asked = directives(script(deployment(**found), **options))
+    assert [line for line in asked if line.startswith(("gpus", "gres"))] == lines
+
+
+def test_gpus_named_by_a_mask_are_among_those_asked_for(operator):
+    done = operator.run("export", M3, "--hardware", "h200", "--gpus", "4,5,6,7", "--to", "slurm")
+    assert "CUDA_VISIBLE_DEVICES=4,5,6,7" in done.out
+    assert "gpus-per-node=8" in directives(done.out)
+
+
+@pytest.mark.parametrize("value", ["a b", "a\n#SBATCH --uid=0", "a#b", 'a"b', "a\\b", "a'"])
+def test_what_sbatch_would_cut_apart_is_refused(value):
+    with pytest.raises(UsageError, match=r"--partition: found .* one word without quotes"):
+        script(layout("two nodes"), partition=value)
+
+
+def test_the_same_plan_gives_the_same_script():
+    assert script(layout("instances and a store")) == script(layout("instances and a store"))
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ((*TWO_NODES, "--runtime", "docker"), "--runtime docker: Slurm cannot end a container"),
+        ((*TWO_NODES, "--role", "worker"), "a Slurm job runs the whole deployment"),
+        ((*TWO_NODES, "--namespace", "n"), "--namespace is for --to kubernetes"),
+    ],
+)
+def test_what_slurm_cannot_do_is_an_error(words, error, operator):
+    done = operator.run("export", *words, "--to", "slurm")
+    assert done.status == 2
+    assert error in done.error
+
+
+def test_slurms_options_are_not_for_others(operator):
+    done = operator.run("export", *TWO_NODES, "--submit", "--to", "kubernetes")
+    assert (done.status, "--submit is for --to slurm" in done.error) == (2, True)
+
+
+def test_without_sbatch_nothing_is_written(operator):
+    done = operator.run("export", *TWO_NODES, "--to", "slurm", "--submit", "--out", "jobs")
+    assert done.status == 5
+    assert "sbatch is not on PATH" in done.error
+    assert not (operator.cwd / "jobs").exists()
+
+
+def test_a_job_is_handed_to_sbatch_word_for_word(operator):
+    operator.script("sbatch", '#!/bin/sh\nprintf "%s " "$@" >&2\ncat >given\necho "41;east"\n')
+    env = {"PATH": f"{operator.bin}:/usr/bin:/bin"}
+    done = operator.run("export", *TWO_NODES, "--to", "slurm", "--submit", env=env)
+    assert (done.status, done.out) == (0, "41\n")
+    assert done.err.startswith("--parsable\n")
+    printed = operator.run("export", *TWO_NODES, "--to", "slurm").out
+    given = (operator.cwd / "given").read_text()
+    assert given.replace(" --submit", "") == printed
+
+
+def test_secrets_are_handed_on_by_name(operator):
+    done = operator.run(
+        "export", *TWO_NODES, "--to", "slurm", "--pyxis", env={"HF_TOKEN": "hf_secret"}
+    )
+    assert "hf_secret" not in done.out
+    assert "# Handed on from where it is submitted: HF_TOKEN.\n" in done.out
+    assert "--container-env=HF_HOME,HF_TOKEN\n" in done.out
+
+
+def test_a_recipes_path_does_not_choose_the_program():
+    found = layout("one server")
+    plan = found.processes[0]
+    own = plan.variables[0][2] if plan.variables else plan.arguments[0][2]
+    plan = plan.replace(variables=(("PATH", "/evil", own),))
+    text = script(found.replace(processes=(plan,)))
+    assert 'PATH=/evil \\\n    "$(type -P -- vllm)" serve' in text
+
+
+# What the first node's part does, with stand-ins for Slurm's programs.
+_STANDINS = {
+    "scontrol": """#!/bin/bash
+if [[ $2 == hostnames ]]; then printf '%s\\n' a b c d
+else [[ -f node-$4 ]] && echo "NodeName=$4 NodeAddr=$(<node-$4) Port=6818"; fi
+""",
+    "getent": """#!/bin/bash
+[[ -f host-$2 ]] && while read -r a; do echo "$a STREAM $2"; done <"host-$2"
+""",
+    "hostname": "#!/bin/bash\necho '127.0.1.1 fe80::1 192.0.2.9'\n",
+    "srun": """#!/bin/bash
+for word; do [[ ${#word} -gt 1000 ]] && word=SCRIPT; printf '%s\\n' "$word"; done >"srun-$$"
+until steps=(srun-*); ((${#steps[@]} >= ${STEPS-1})); do sleep 0.02; done  # the first ends all
+""",
+}
+
+
+@pytest.fixture
+def first_node(tmp_path):
+    """Run a script as a batch job would be; what srun was given, step by step."""
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    for name, text in _STANDINS.items():
+        (binaries / name).write_text(text)
+        (binaries / name).chmod(0o755)
+
+    def run(text, **env):
+        path = tmp_path / "slurm_script"
+        path.write_text(text)
+        done = subprocess.run(
+            ["/bin/bash", path],
+            cwd=tmp_path,
+            env={
+                "PATH": f"{binaries}:/usr/bin:/bin",
+                "HOME": str(tmp_path),
+                "SLURM_JOB_ID": "7",
+                "SLURM_JOB_NODELIST": "a,b",
+                "SLURM_JOB_NUM_NODES": "2",
+                "SLURMD_NODENAME": "a",
+                **env,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        steps = [each.read_text().splitlines() for each in sorted(tmp_path.glob("srun-*"))]
+        return done, steps
+
+    return run
+
+
+def addresses(steps):
+    """What stands behind the directory of the logs."""
+    (step,) = steps
+    return step[step.index("node") + 3 :]
+
+
+def test_an_address_is_what_slurm_reaches_a_node_by(first_node, tmp_path):
+    (tmp_path / "node-a").write_text("198.51.100.7")
+    done, steps = first_node(script(layout("two nodes", endpoints=False)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert addresses(steps) == ["198.51.100.7"]
+    assert f"logs in {tmp_path}/model-7\n" in done.stdout
+
+
+def test_an_address_is_what_a_name_stands_for(first_node, tmp_path):
+    (tmp_path / "node-a").write_text("a.cluster")
+    (tmp_path / "host-a.cluster").write_text("192.0.2.1\n")
+    _, steps = first_node(script(layout("two nodes", endpoints=False)))
+    assert addresses(steps) == ["192.0.2.1"]
+
+
+def test_a_loopback_address_of_a_node_on_itself_is_of_no_use(first_node, tmp_path):
+    (tmp_path / "host-a").write_text("127.0.1.1\n")
+    _, steps = first_node(script(layout("two nodes", endpoints=False)))
+    assert addresses(steps) == ["192.0.2.9"]
+
+
+def test_without_an_address_nothing_starts(first_node):
+    done, steps = first_node(script(layout("two nodes", endpoints=False)), SLURMD_NODENAME="b")
+    assert (done.returncode, steps) == (1, [])
+    assert done.stderr == "no IPv4 address is known for node a\n"
+
+
+def test_only_what_is_asked_for_by_somebody_is_looked_up(first_node, tmp_path):
+    for number, name in enumerate("abcd", 1):
+        (tmp_path / f"node-{name}").write_text(f"192.0.2.{number}")
+    _, steps = first_node(script(layout("pools of the 3.1 on GB300", endpoints=False)))
+    assert addresses(steps) == ["192.0.2.1", "192.0.2.2"]
+
+
+def test_outside_of_a_job_it_says_how_to_submit_it(tmp_path):
+    path = tmp_path / "model.sbatch"
+    path.write_text(script(layout("two nodes")))
+    env = {"PATH": os.defpath}
+    done = subprocess.run(["/bin/bash", path], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "this is a Slurm job: submit it with sbatch\n"
+
+
+def test_with_pyxis_servers_run_in_the_image_and_the_router_beside_them(first_node, tmp_path):
+    for name in "ab":
+        (tmp_path / f"node-{name}").write_text("192.0.2.1")
+    found = layout("pools of the 3.1 on GB300", endpoints=False)
+    _, steps = first_node(script(found, pyxis=True), HF_HOME=f"{tmp_path}/hub", STEPS="2")
+    inside, beside = sorted(steps, key=lambda words: "--overlap" in words)
+    mounts = f"{tmp_path}/model-7:{tmp_path}/model-7,{tmp_path}/hub:{tmp_path}/hub"
+    assert [word for word in inside if "container" in word] == [
+        "--no-container-entrypoint",
+        "--container-writable",
+        "--container-image=vllm/vllm-openai:minimax-m31-flash",
+        f"--container-mounts={mounts}",
+        "--container-env=HF_HOME",
+    ]
+    assert inside[inside.index("node") + 1] == "all"
+    assert not [word for word in beside if "container" in word]
+    assert beside[beside.index("node") + 1] == "beside"
+
+
+@pytest.mark.parametrize(
+    ("image", "named"),
+    [
+        ("vllm/vllm-openai:v1", "vllm/vllm-openai:v1"),
+        ("nvcr.io/nvidia/vllm:26.01", "nvcr.io#nvidia/vllm:26.01"),
+        ("localhost:5000/vllm", "localhost:5000#vllm"),
+        ("vllm/vllm-openai:v1@sha256:0f", "vllm/vllm-openai:sha256:0f"),
+        ("quay.io/vllm/vllm@sha256:0f", "quay.io#vllm/vllm:sha256:0f"),
+        ("/shared/vllm.sqsh", "/shared/vllm.sqsh"),
+    ],
+)
+def test_an_image_is_named_as_enroot_names_it(image, named):
+    text = script(layout("one server").replace(image=image), pyxis=True)
+    assert f"--container-image={named}" in text.replace("'", "")
+
+
+def test_a_local_checkpoint_is_mounted(tmp_path):
+    found = layout("one server")
+    plans = tuple(plan.replace(model="/models/m3") for plan in found.processes)
+    text = script(found.replace(processes=plans), pyxis=True)
+    assert '--container-mounts="$logs:$logs,$HF_HOME:$HF_HOME",/models/m3:/models/m3:ro' in text
+    plans = tuple(plan.replace(model="/models/a,b") for plan in found.processes)
+    with pytest.raises(UsageError, match="enroot cannot mount /models/a,b"):
+        script(found.replace(processes=plans), pyxis=True)
+
+
+def test_a_part_that_needs_a_shell_is_a_comment():
+    found = layout("pools on one node").replace(router="router --a | tee log\nrm -rf /")
+    text = script(found)
+    assert "# router, by hand:\n#   router --a | tee log\n#   rm -rf /\n" in text
+    assert "run_router" not in text
+
+
+def test_an_unknown_placeholder_is_an_error_before_anything_is_written():
+    found = layout("pools on one node").replace(router="vllm-router --key $SITE_KEY")
+    with pytest.raises(UsageError) as caught:
+        script(found)
+    assert (caught.value.message, caught.value.hint) == (
+        "not filled in: $SITE_KEY",
+        "give --endpoint SITE_KEY=…",
+    )
+
+
+def test_a_word_too_long_for_a_node_is_refused():
+    found = layout("one server")
+    plan = found.processes[0]
+    model = "m" * (128 << 10)
+    with pytest.raises(UsageError, match=r"the script has \d+ bytes"):
+        script(found.replace(processes=(plan.replace(model=model),)))
+
+
+def test_a_group_reads_files_of_its_own_on_every_node():
+    text = script(layout("instances and a store", endpoints=False))
+    assert "local MOONCAKE_CONFIG_PATH=$logs/$1.mooncake_config.json\n" in text
+    assert 'start "instance-$((SLURM_NODEID + 1))" run_instance_1\n' in text
+
+
+# --- the interface that an address is reached by
+
+_routes = st.lists(
+    st.tuples(
+        st.integers(0, 32),
+        st.sampled_from(["10.1.2.3", "10.1.9.9", "192.168.0.7", "172.16.5.4", "0.0.0.0"]),
+        st.integers(0, 3),
+        st.sampled_from(["eth0", "ib0", "bond0.7"]),
+    ),
+    max_size=8,
+)
+
+
+def kernel(address: ipaddress.IPv4Address) -> str:
+    """An address as /proc/net/route has it on a little-endian machine."""
+    return f"{int.from_bytes(address.packed, 'little'):08X}"
+
+
+@given(routes=_routes, target=st.sampled_from(["10.1.2.3", "10.1.9.1", "192.168.1.1", "8.8.8.8"]))
+def test_the_interface_is_that_of_the_most_specific_route(routes, target, tmp_path):
+    lines = ["Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT"]
+    fitting = []
+    for prefix, address, metric, device in routes:
+        network = ipaddress.IPv4Network(f"{address}/{prefix}", strict=False)
+        lines.append(
+            f"{device}\t{kernel(network.network_address)}\t00000000\t0001\t0\t0\t{metric}\t"
+            f"{kernel(network.netmask)}\t0\t0\t0"
+        )
+        if ipaddress.IPv4Address(target) in network:
+            fitting.append((-prefix, metric, device))
+    table = tmp_path / "route"
+    table.write_text("\n".join(lines) + "\n")
+    text = (INTERFACE + PROCESSES).replace("/proc/net/route", str(table))
+    done = subprocess.run(
+        ["/bin/bash", "-euo", "pipefail", "-c", f'{text}\ninterface_to "$1"', "bash", target],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if not fitting:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"no route to {target} on \n"
+    else:
+        best = min(fitting)[:2]
+        first = next(device for *key, device in fitting if tuple(key) == best)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{first}\n", "")
+
+
+def test_a_loopback_address_is_reached_by_lo():
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{INTERFACE}\ninterface_to 127.0.0.1"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "lo\n"
