@@ -1,6 +1,6 @@
 """What the scripts have in them as it stands: finding addresses, waiting, watching, ending.
 
-It needs bash 4.3; on the job's first node Slurm's own commands too, and coreutils everywhere.
+It needs bash 4.4; on the job's first node Slurm's own commands too, and coreutils everywhere.
 A node's part may run in a container, where there is little else.
 """
 
