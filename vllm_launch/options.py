@@ -208,6 +208,18 @@ WANTED = (
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
+# check compares machines: one file for each.
+_SEVERAL_FACTS = tuple(
+    option.replace(
+        many=True,
+        help="Plan for the machine whose facts 'detect --save' wrote; of several, one a node, "
+        "compare them too.",
+    )
+    if option.name == "host_facts"
+    else option
+    for option in CHOICE
+)
+
 COMMANDS = (
     Command(
         name="serve", module="serve", argument="MODEL", argument_help=_MODEL,
@@ -232,7 +244,7 @@ COMMANDS = (
         name="check", module="check", argument="MODEL", argument_required=False,
         argument_help=_MODEL, help="Say what would make a launch fail, before it does.",
         options=(
-            *CHOICE, *RUNTIME,
+            *_SEVERAL_FACTS, *RUNTIME,
             *CHECKS,
             Option(name="list", flags=("--list",), kind="flag", help="List the checks."),
             Option(name="fix", flags=("--fix",), kind="flag",
@@ -243,6 +255,7 @@ COMMANDS = (
         examples=(
             "vllm-launch check MiniMaxAI/MiniMax-M3.1-Flash",
             "vllm-launch check MiniMaxAI/MiniMax-M3 --hardware b300 --runtime docker",
+            "vllm-launch check MiniMaxAI/MiniMax-M3 --host-facts n1.json --host-facts n2.json",
             "vllm-launch check --list",
         ),
     ),

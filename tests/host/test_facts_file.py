@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from vllm_launch.errors import UsageError
 from vllm_launch.host import facts, facts_file
-from vllm_launch.model.host import Gpu, GpuProcess, HostFacts, MigDevice, NumaNode
+from vllm_launch.model.host import (
+    Gpu,
+    GpuProcess,
+    HostFacts,
+    MigDevice,
+    NetworkInterface,
+    NumaNode,
+    RdmaDevice,
+)
 from vllm_launch.model.record import Record
 
 GPU = Gpu(
@@ -58,7 +66,7 @@ def test_the_file_has_the_records_fields_and_nothing_else() -> None:
 
 
 def test_every_field_can_be_parsed() -> None:
-    for record in (HostFacts, Gpu, GpuProcess, MigDevice, NumaNode):
+    for record in (HostFacts, *PARTS):
         for annotation in record.__annotations__.values():
             plain = annotation.removesuffix(" | None")
             assert plain in facts_file._SCALARS or plain in facts_file._LISTS
@@ -196,7 +204,8 @@ def test_a_short_file_written_by_hand_is_enough() -> None:
 
 WORDS = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=" "))
 SCALARS = {"str": WORDS, "int": st.integers(0, (1 << 63) - 1), "bool": st.booleans()}
-RECORDS = {record.__name__: record for record in (Gpu, GpuProcess, MigDevice, NumaNode)}
+PARTS = (Gpu, GpuProcess, MigDevice, NumaNode, NetworkInterface, RdmaDevice)
+RECORDS = {record.__name__: record for record in PARTS}
 
 
 def values(annotation: str) -> st.SearchStrategy[Any]:

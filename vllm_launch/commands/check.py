@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ..errors import CheckFailed, UsageError
 from ..preflight import CHECKS, script
+from ..preflight.across import ACROSS
 from ..streams import answer
+from .here import facts_paths
 from .plan import make
 from .reviews import require_known_codes, reviews_of, stops
 
@@ -20,12 +22,17 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["list"]:
         from ..render.findings import checks_text
 
-        answer(checks_text(CHECKS))
+        answer(checks_text([*((check.code, check.about) for check in CHECKS), *ACROSS]))
         return 0
     if invocation.argument is None:
         raise UsageError("check needs a MODEL", hint="or --list; see vllm-launch check --help")
     require_known_codes(settings)
-    reviews = reviews_of(make(invocation, settings), settings)
+    plan = make(invocation, settings)
+    if len(facts_paths(settings)) > 1:
+        from .nodes import run as compare
+
+        return compare(plan, settings)
+    reviews = reviews_of(plan, settings)
     _print(reviews, settings)
     return CheckFailed.exit_status if stops(reviews, settings) else 0
 

@@ -6,6 +6,7 @@ import os
 
 from ..catalog.shelf import Shelf
 from ..host.facts import read_host
+from ..host.node import with_node
 from ..resolve.masks import visible
 from ..resolve.match import match_profile
 from ..streams import answer, remark
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the host's facts and the matched profile; save them where asked to."""
-    facts = read_host()
+    facts = with_node(read_host())
     if settings["with_hostname"]:
         facts = facts.replace(hostname=os.uname().nodename)
     profiles = (

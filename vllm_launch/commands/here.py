@@ -126,12 +126,19 @@ def narrowed(host: Host, request: Request, deployment: Deployment) -> Request | 
     return host.request(request, gpus, reason)
 
 
+def facts_paths(settings: Settings) -> tuple[str, ...]:
+    """The files of saved facts that are named: one a node, the plan is for the first."""
+    named = settings["host_facts"] or ()
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
 def read_facts(settings: Settings) -> HostFacts:
     """The saved facts that are named, or this machine's."""
-    if settings["host_facts"]:
+    path = facts_paths(settings)[:1]
+    if path:
         from ..host.facts_file import load
 
-        return load(settings["host_facts"])
+        return load(path[0])
     from ..host.facts import read_host
 
     return read_host()
@@ -140,7 +147,7 @@ def read_facts(settings: Settings) -> HostFacts:
 def _no_gpu(facts: HostFacts, settings: Settings) -> NothingFits:
     """No GPU: what was looked for, and how to plan for another machine."""
     looked = "; ".join(f"{what}: {outcome}" for what, outcome in facts.looked_for)
-    where = settings["host_facts"] or "this host"
+    where = "".join(facts_paths(settings)[:1]) or "this host"
     return NothingFits(
         f"no GPU found on {where}" + (f" ({looked})" if looked else ""),
         hint="to plan for another machine, give --hardware ID (as in --hardware b300 "

@@ -7,18 +7,23 @@ import os
 from ..errors import UsageError
 from ..host.checkpoint import find, read
 from ..host.system import read_system
+from ..model.part import Part
+from ..model.system import SystemFacts, Vllm
 from ..preflight import Situation, review, unknown_codes, wanted
 from ..preflight.situation import Shape
+from ..preflight.unread import NOBODY_LOOKED
+from ..resolve.endpoints import names_in_json
 from ..resolve.shapes import kv_bytes_per_token, legal_tp_sizes, why_not_tp
 from ..vllm_options import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Sequence
+    from typing import Any, TypeAlias
 
     from ..model.deployment import ProcessPlan
-    from ..model.part import Part
     from ..preflight import Review
+    from ..preflight.nodes import Node
     from ..settings import Settings
     from .plan import Plan
 
@@ -50,6 +55,27 @@ def reviews_of(plan: Plan, settings: Settings) -> Reviews:
     ]
 
 
+def reviews_of_nodes(plan: Plan, nodes: Sequence[Node], settings: Settings) -> Reviews:
+    """What the saved facts of each node say of the servers that are planned for it.
+
+    What only a look at the machine could tell is left out.
+    """
+    found = []
+    for number, node in enumerate(nodes):
+        for one in plan.parts or plan.processes:
+            server = one.plan if isinstance(one, Part) else one
+            if server is None or (isinstance(one, Part) and one.node != number):
+                continue
+            part = one if isinstance(one, Part) else None
+            vllm = node.facts.vllm
+            known = SystemFacts(vllm=Vllm(path="vllm", version=vllm) if vllm else None)
+            bare = _bare(plan.replace(facts=node.facts), server, settings, part)
+            each = review(bare.replace(system=known), (*settings.listed("skip"), "PLACEHOLDER"))
+            told = tuple(f for f in each.findings if not f.what.endswith(NOBODY_LOOKED))
+            found.append((one, each.replace(findings=told, skipped=())))
+    return found
+
+
 def stops(reviews: Reviews, settings: Settings) -> bool:
     """Whether a failure, or under --strict a warning, was found."""
     stopping = ("fail", "warn") if settings["strict"] else ("fail",)
@@ -72,20 +98,34 @@ def _part_situation(plan: Plan, part: Part, settings: Settings) -> Situation:
     )  # fmt: skip
     situation = Situation(
         deployment=plan.deployment, process=process, beside=part,
-        written=_written(part), addresses=plan.addresses,
+        **_of_plan(plan, part),
     )  # fmt: skip
     return situation.replace(system=read_system(wanted(situation)))
 
 
-def _written(part: Part | None) -> tuple[str, ...]:
-    return tuple(file.path for file in part.files if file.path) if part is not None else ()
+def _of_plan(plan: Plan, part: Part | None) -> dict[str, Any]:
+    """What the rest of the deployment has to do with a part."""
+    if part is None:
+        return {}
+    return {
+        "addresses": plan.addresses,
+        "written": tuple(file.path for file in part.files if file.path),
+        "found_later": tuple(one.name for one in plan.left if one.by_itself),
+        "in_files": tuple(name for f in part.files for name in names_in_json(f.content)),
+    }
 
 
 def _situation(
     plan: Plan, process: ProcessPlan, settings: Settings, part: Part | None = None
 ) -> Situation:
     """What the checks look at: the plan, and of the machine what the plan makes matter."""
-    situation = Situation(
+    situation = _bare(plan, process, settings, part)
+    return situation.replace(system=read_system(wanted(situation)))
+
+
+def _bare(plan: Plan, process: ProcessPlan, settings: Settings, part: Part | None) -> Situation:
+    """The same without a look at the machine."""
+    return Situation(
         deployment=plan.deployment,
         process=process,
         runtime=settings["runtime"] or "native",
@@ -93,10 +133,8 @@ def _situation(
         facts=plan.facts,
         options=load(),
         shape=_shape(process),
-        written=_written(part),
-        addresses=plan.addresses,
+        **_of_plan(plan, part),
     )
-    return situation.replace(system=read_system(wanted(situation)))
 
 
 def _shape(process: ProcessPlan) -> Shape | None:

@@ -7,7 +7,15 @@ the type of its field, and every fault is named with its place at once.
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..model.host import Gpu, GpuProcess, HostFacts, MigDevice, NumaNode
+from ..model.host import (
+    Gpu,
+    GpuProcess,
+    HostFacts,
+    MigDevice,
+    NetworkInterface,
+    NumaNode,
+    RdmaDevice,
+)
 from ..model.record import Record
 from .reading import why
 
@@ -28,13 +36,15 @@ _REQUIRED: dict[Any, tuple[str, ...]] = {
     GpuProcess: ("pid",),
     MigDevice: (),
     NumaNode: ("node", "cpus"),
+    NetworkInterface: ("name",),
+    RdmaDevice: ("name",),
 }
 _VENDORS = ("NVIDIA", "AMD")
 _HINT = "Such a file is written by: vllm-launch detect --save FILE"
 
 
 def save(facts: HostFacts, path: str) -> None:
-    """Write the facts. They name devices and versions; no host, user or address."""
+    """Write the facts. They name devices, versions and network addresses; no user."""
     import json
 
     text = json.dumps(to_dict(facts), indent=2) + "\n"
@@ -177,6 +187,8 @@ _LISTS: dict[str, Callable[..., Any]] = {
     "tuple[GpuProcess, ...]": _one(GpuProcess),
     "tuple[MigDevice, ...]": _one(MigDevice),
     "tuple[NumaNode, ...]": _one(NumaNode),
+    "tuple[NetworkInterface, ...]": _one(NetworkInterface),
+    "tuple[RdmaDevice, ...]": _one(RdmaDevice),
     "tuple[str, ...]": _text,
     "tuple[tuple[str, str], ...]": _pair,
 }

@@ -49,6 +49,22 @@ def holder_of(address: str) -> str:
     return found
 
 
+def own_addresses() -> dict[str, list[str]]:
+    """The addresses of each interface, with the lengths of their networks. Raises OSError."""
+    found: dict[str, list[str]] = {}
+    body = struct.pack(_ADDRESS, socket.AF_UNSPEC, 0, 0, 0, 0)
+    for kind, answer in _ask(_GET_ADDRESS, _REQUEST | _DUMP, body):
+        if kind != _NEW_ADDRESS:
+            continue
+        family, length, _, _, index = struct.unpack(_ADDRESS, answer[: struct.calcsize(_ADDRESS)])
+        attributes = _attributes(answer[struct.calcsize(_ADDRESS) :])
+        packed = attributes.get(_LOCAL) or attributes.get(_OF_PEER)
+        if packed is not None and family in (socket.AF_INET, socket.AF_INET6):
+            address = f"{socket.inet_ntop(family, packed)}/{length}"
+            found.setdefault(socket.if_indextoname(index), []).append(address)
+    return found
+
+
 def _packed(address: str) -> tuple[int, bytes]:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return family, socket.inet_pton(family, address)

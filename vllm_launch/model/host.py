@@ -67,6 +67,23 @@ class NumaNode(Record):
     memory_bytes: int | None = None
 
 
+class NetworkInterface(Record):
+    """A network interface with addresses that other machines may reach."""
+
+    name: str
+    up: bool | None = None
+    speed_mbps: int | None = None
+    addresses: tuple[str, ...] = ()  # with their networks' lengths: "10.0.0.1/24"
+
+
+class RdmaDevice(Record):
+    """The first port of an RDMA device."""
+
+    name: str  # "mlx5_0"
+    state: str | None = None  # "ACTIVE"
+    rate: str | None = None  # "400 Gb/sec"
+
+
 class HostFacts(Record):
     """One machine, as seen at one time."""
 
@@ -90,3 +107,8 @@ class HostFacts(Record):
         tuple[str, str], ...
     ] = ()  # AMD: (device file, "read and write" or why not)
     looked_for: tuple[tuple[str, str], ...] = ()  # (what was tried, what came of it)
+    # What has to be alike on machines that serve together; None: nobody looked.
+    kernel: str | None = None
+    vllm: str | None = None  # the version behind the vllm on PATH; "": there is none
+    interfaces: tuple[NetworkInterface, ...] | None = None
+    rdma_devices: tuple[RdmaDevice, ...] | None = None

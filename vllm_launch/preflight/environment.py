@@ -76,6 +76,9 @@ def filled(situation: Situation) -> Iterable[Finding] | None:
             left.setdefault(name, variable)
     for name in placeholders(situation.process.model):
         left.setdefault(name, "the model")
+    for name in situation.in_files:
+        left.setdefault(name, "a file that it reads")
+    left = {name: cause for name, cause in left.items() if name not in situation.found_later}
     if not left:
         return []
     options = " ".join(f"--endpoint {name}=…" for name in left)

@@ -32,6 +32,7 @@ from . import (
     transfer,
     versions,
 )
+from .across import ACROSS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def run_checks(situation: Situation, skip: Collection[str] = ()) -> tuple[Findin
 
 def unknown_codes(codes: Collection[str]) -> tuple[str, ...]:
     """Those that are no check's."""
-    known = {check.code for check in CHECKS}
+    known = {check.code for check in CHECKS} | {code for code, _ in ACROSS}
     return tuple(code for code in codes if code not in known and code != "all")
 
 

@@ -36,6 +36,8 @@ class Situation(Record):
     options: VllmOptions | None = None  # None: nothing is known of vLLM's releases
     shape: Shape | None = None  # None: no config is at hand
     beside: Part | None = None  # what runs beside servers; ``process`` then has its words alone
+    found_later: tuple[str, ...] = ()  # placeholders that will be filled when the process runs
+    in_files: tuple[str, ...] = ()  # placeholders left in files that it reads
     written: tuple[str, ...] = ()  # files that are written before the process starts
     # Of the deployment's servers, as far as known: what each is called, its machine's number and
     # address.

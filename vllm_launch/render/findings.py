@@ -5,20 +5,20 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from ..model.deployment import ProcessPlan
-    from ..model.finding import Check, Finding
+    from ..model.finding import Finding
     from ..model.part import Part
     from ..preflight import Review
+
+    Reviews: TypeAlias = Sequence[tuple[ProcessPlan | Part, Review]]
 
 _WIDTH = 78
 _INDENT = " " * 5
 
 
-def reviews_text(
-    reviews: Sequence[tuple[ProcessPlan | Part, Review]], *, notes: bool = True
-) -> str:
+def reviews_text(reviews: Reviews, *, notes: bool = True) -> str:
     """Each finding with why it matters and what mends it, then the counts."""
     lines: list[str] = []
     for process, each in reviews:
@@ -26,12 +26,13 @@ def reviews_text(
             lines.append(process.title)
         for finding in each.findings:
             if notes or finding.severity != "note":
-                lines += _finding(finding)
+                lines += finding_lines(finding)
         lines.append(_counts(each))
     return "\n".join(lines) + "\n"
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """One finding: what, why, its cause and its remedy."""
     import textwrap
 
     head = f"{finding.severity:4} {finding.code}: {finding.what}"
@@ -57,7 +58,7 @@ def _counts(each: Review) -> str:
     return ", ".join(f"{number} {word}" for number, word in counts)
 
 
-def reviews_record(reviews: Sequence[tuple[ProcessPlan | Part, Review]]) -> list[dict[str, Any]]:
+def reviews_record(reviews: Reviews) -> list[dict[str, Any]]:
     """The same for programs, one entry a process."""
     return [
         {
@@ -65,7 +66,7 @@ def reviews_record(reviews: Sequence[tuple[ProcessPlan | Part, Review]]) -> list
             "rank": process.rank,
             "name": process.title,
             "failed": each.failed,
-            "findings": [_record(finding) for finding in each.findings],
+            "findings": [finding_record(finding) for finding in each.findings],
             "passed": list(each.passed),
             "skipped": list(each.skipped),
         }
@@ -73,7 +74,8 @@ def reviews_record(reviews: Sequence[tuple[ProcessPlan | Part, Review]]) -> list
     ]
 
 
-def _record(finding: Finding) -> dict[str, Any]:
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """One finding for programs."""
     source = finding.source
     return {
         "code": finding.code,
@@ -88,14 +90,14 @@ def _record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def checks_text(checks: Sequence[Check]) -> str:
+def checks_text(checks: Sequence[tuple[str, str]]) -> str:
     """Every check by its code: what --skip takes."""
     import textwrap
 
-    width = max(len(check.code) for check in checks)
+    width = max(len(code) for code, _ in checks)
     lines: list[str] = []
-    for check in checks:
+    for code, about in checks:
         lines += textwrap.wrap(
-            f"{check.code:{width}}  {check.about}", _WIDTH, subsequent_indent=" " * (width + 2)
+            f"{code:{width}}  {about}", _WIDTH, subsequent_indent=" " * (width + 2)
         )
     return "\n".join(lines) + "\n"

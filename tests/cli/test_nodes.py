@@ -1,0 +1,259 @@
+"""check with the saved facts of several nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.launcher import COMMAND, M3, Operator
+from tests.preflight.build import amd_gpu, gpu, host
+from vllm_launch.host import facts_file
+from vllm_launch.model.host import HostFacts, NetworkInterface, RdmaDevice
+
+PLAN = ("check", M3, "--strategy", "multi_node_tp", "--nodes", "2", "--skip", "CONTEXT_TOO_LONG")
+
+
+def machine(number: int, gpus: int = 8, **fields: Any) -> HostFacts:
+    """One of several equal machines, each with its own UUIDs and addresses."""
+    values: dict[str, Any] = {
+        "vllm": "0.33.0",
+        "kernel": "6.8.0-60-generic",
+        "interfaces": (
+            NetworkInterface(
+                name="eth0", up=True, speed_mbps=25000, addresses=(f"10.0.0.{number}/24",)
+            ),
+        ),
+        "rdma_devices": tuple(
+            RdmaDevice(name=f"mlx5_{i}", state="ACTIVE", rate="400 Gb/sec") for i in range(8)
+        ),
+    }
+    kinds = tuple(gpu(i, uuid=f"GPU-{number}-{i}") for i in range(gpus))
+    return host(*kinds, **{**values, **fields})
+
+
+def check(operator: Operator, *machines: HostFacts, words: tuple[str, ...] = ()) -> Any:
+    """What the launcher says of these machines."""
+    given: list[str] = []
+    for number, facts in enumerate(machines, 1):
+        path = operator.cwd / f"n{number}.json"
+        facts_file.save(facts, str(path))
+        given += ["--host-facts", path.name]
+    return operator.run(*PLAN, *given, *words)
+
+
+def told(ran: Any) -> list[str]:
+    """The findings across the nodes in short, and their count."""
+    body = json.loads(ran.out)["nodes"]
+    return [f"{one['severity']} {one['code']}: {one['what']}" for one in body["findings"]]
+
+
+def test_equal_nodes_pass(operator: Operator) -> None:
+    ran = check(operator, machine(1), machine(2))
+    assert ran.status == 0, ran.out + ran.err
+    assert ran.out.partition("\nhead 0\n")[0] == (
+        "GPUs         8 × NVIDIA H200   all\n"
+        "GPU memory   141 GiB           all\n"
+        "driver       580.65.06         all\n"
+        "CUDA         13.0              all\n"
+        "vLLM         0.33.0            all\n"
+        "kernel       6.8.0-60-generic  all\n"
+        "interfaces   eth0              all\n"
+        "speed        25 Gb/s           all\n"
+        "RDMA         8 × 400 Gb/sec    all\n"
+        "addresses    10.0.0.1          n1\n"
+        "             10.0.0.2          n2\n"
+        "\n"
+        "2 nodes: alike"
+    )
+
+
+DIFFERENT = {
+    "GPUs": (
+        {"gpus": 4},
+        4,
+        ["fail NODE_GPUS: GPUs: 4 × NVIDIA H200 on n3; 8 × NVIDIA H200 on the other nodes"],
+    ),
+    "driver": (
+        {"nvidia_driver": "581.15"},
+        0,
+        ["warn NODE_DRIVER: driver: 581.15 on n3; 580.65.06 on the other nodes"],
+    ),
+    "CUDA": (
+        {"cuda_driver": "13.1"},
+        0,
+        ["warn NODE_DRIVER: CUDA: 13.1 on n3; 13.0 on the other nodes"],
+    ),
+    "vLLM": (
+        {"vllm": "0.32.1"},
+        4,
+        ["fail NODE_VLLM: vLLM: 0.32.1 on n3; 0.33.0 on the other nodes"],
+    ),
+    "no vLLM": (
+        {"vllm": ""},
+        4,
+        ["fail NODE_VLLM: vLLM: none on PATH on n3; 0.33.0 on the other nodes"],
+    ),
+    "vLLM not known": ({"vllm": None}, 0, ["note NODE_VLLM: vLLM of n3 is not known"]),
+    "kernel": (
+        {"kernel": "5.15.0"},
+        0,
+        ["note NODE_KERNEL: kernel: 5.15.0 on n3; 6.8.0-60-generic on the other nodes"],
+    ),
+    "RDMA": (
+        {"rdma_devices": ()},
+        0,
+        ["warn NODE_RDMA: RDMA: none on n3; 8 × 400 Gb/sec on the other nodes"],
+    ),
+    "another network": (
+        {"interfaces": (NetworkInterface(name="ens1", up=True, addresses=("10.9.0.3/24",)),)},
+        0,
+        [
+            "warn NODE_NETWORK: there is no network that every node has an address in",
+            "note NODE_NETWORK: interfaces: ens1 on n3; eth0 on the other nodes",
+            "note NODE_NETWORK: speed of n3 is not known",
+        ],
+    ),
+    "an address twice": (
+        {"interfaces": machine(1).interfaces},
+        4,
+        ["fail NODE_TWICE: n1 and n3 have the same address, 10.0.0.1"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "status", "lines"), DIFFERENT.values(), ids=DIFFERENT)
+def test_what_differs_is_found(
+    operator: Operator, fields: dict[str, Any], status: int, lines: list[str]
+) -> None:
+    words = ("--nodes", "3", "--output", "json", "--skip", "GPU_MISSING", "--skip", "VERSION")
+    words += ("--skip", "VLLM_MISSING", "--skip", "DRIVER_CUDA")
+    ran = check(operator, machine(1), machine(2), machine(3, **fields), words=words)
+    assert told(ran) == lines
+    assert ran.status == status, ran.out
+
+
+def test_the_odd_one_is_marked(operator: Operator) -> None:
+    ran = check(operator, machine(1), machine(2, nvidia_driver="575.1"))
+    assert "driver       580.65.06         n1\n           * 575.1             n2\n" in ran.out
+    ran = check(operator, machine(1), machine(2, nvidia_driver="575.1"),
+                words=("--output", "json"))  # fmt: skip
+    row = next(row for row in json.loads(ran.out)["nodes"]["compared"] if row["what"] == "driver")
+    assert row == {
+        "what": "driver",
+        "values": ["580.65.06", "575.1"],
+        "usual": "580.65.06",
+        "differing": ["n2"],
+    }
+
+
+def test_one_machine_twice_is_found(operator: Operator) -> None:
+    ran = check(operator, machine(1), machine(1), words=("--output", "json"))
+    assert told(ran) == [
+        "fail NODE_TWICE: n1 and n2 have the same GPU, GPU-1-0",
+        "fail NODE_TWICE: n1 and n2 have the same address, 10.0.0.1",
+    ]
+    assert ran.status == 4
+
+
+def test_too_few_and_too_many(operator: Operator) -> None:
+    words = ("--nodes", "3", "--output", "json")
+    few = check(operator, machine(1), machine(2), words=words)
+    assert told(few) == ["fail NODE_COUNT: the plan is for 3 nodes, and there are the facts of 2"]
+    assert few.status == 4
+    many = check(operator, machine(1), machine(2), machine(3), words=("--output", "json"))
+    assert told(many) == ["note NODE_COUNT: the plan is for 2 nodes, and there are the facts of 3"]
+    assert many.status == 0
+
+
+def test_each_node_is_checked_for_its_own_process(operator: Operator) -> None:
+    ran = check(operator, machine(1), machine(2, 4), words=("--output", "json"))
+    head, worker = json.loads(ran.out)["nodes"]["processes"]
+    assert (head["name"], head["failed"]) == ("head 0", False)
+    assert (worker["name"], worker["failed"]) == ("worker 1", True)
+    assert "GPU_MISSING" in {found["code"] for found in worker["findings"]}
+
+
+def test_other_gpus_altogether(operator: Operator) -> None:
+    other = machine(2).replace(
+        gpus=tuple(amd_gpu(i, uuid=f"a-{i}") for i in range(8)),
+        nvidia_driver=None, cuda_driver=None, rocm="7.0", amd_driver="6.12",
+    )  # fmt: skip
+    lines = told(check(operator, machine(1), other, words=("--output", "json")))
+    assert lines[0] == (
+        "fail NODE_GPUS: GPUs: 8 × AMD Instinct MI355X on n2; 8 × NVIDIA H200 on the other nodes"
+    )
+
+
+def test_findings_may_be_left_out_or_made_strict(operator: Operator) -> None:
+    twice = (machine(1), machine(1))
+    assert check(operator, *twice, words=("--skip", "NODE_TWICE")).status == 0
+    assert check(operator, machine(1), machine(2, kernel="5.15.0"), words=("--strict",)).status == 0
+    other = machine(2, rdma_devices=())
+    assert check(operator, machine(1), other, words=("--strict",)).status == 4
+
+
+def test_a_machine_of_an_older_launcher_can_be_compared(operator: Operator) -> None:
+    """Facts that were saved before there were these fields."""
+    old = machine(2, vllm=None, kernel=None, interfaces=None, rdma_devices=None)
+    path = operator.cwd / "n9.json"
+    facts_file.save(old, str(path))
+    content = json.loads(path.read_text())
+    for key in ("vllm", "kernel", "interfaces", "rdma_devices"):
+        del content[key]
+    path.write_text(json.dumps(content))
+    facts_file.save(machine(1), str(operator.cwd / "n1.json"))
+    ran = operator.run(*PLAN, "--host-facts", "n1.json", "--host-facts", "n9.json")
+    assert ran.status == 0, ran.out + ran.err
+    assert "note NODE_VLLM: vLLM of n9 is not known" in ran.out
+
+
+def test_a_hosts_name_is_used_where_it_was_saved(operator: Operator) -> None:
+    ran = check(operator, machine(1, hostname="rack1-a"), machine(2, 4, hostname="rack1-b"))
+    assert "4 × NVIDIA H200 on rack1-b" in " ".join(ran.out.split())
+
+
+def test_a_file_that_is_no_facts_is_an_error(operator: Operator) -> None:
+    (operator.cwd / "n2.json").write_text("{}")
+    facts_file.save(machine(1), str(operator.cwd / "n1.json"))
+    ran = operator.run(*PLAN, "--host-facts", "n1.json", "--host-facts", "n2.json")
+    assert 'error: n2.json has no "format"' in ran.error
+
+
+def test_a_terminal_gets_a_table_with_colour(operator: Operator) -> None:
+    for number in (1, 2):
+        facts_file.save(
+            machine(number, kernel=f"6.{number}"), str(operator.cwd / f"n{number}.json")
+        )
+    theirs, ours = pty.openpty()
+    words = [*PLAN, "--host-facts", "n1.json", "--host-facts", "n2.json"]
+    ran = operator.execute([*COMMAND, *words], env={"TERM": "xterm", "COLUMNS": "80"}, stdout=ours)
+    os.close(ours)
+    text = b""
+    while True:
+        try:
+            chunk = os.read(theirs, 1 << 16)
+        except OSError:
+            break
+        if not chunk:
+            break
+        text += chunk
+    os.close(theirs)
+    assert ran.status == 0, ran.err
+    assert b"\x1b[1;31m6.2" in text
+
+
+def test_detect_saves_what_is_compared(operator: Operator, host: Any, tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    ran = operator.run("detect", "--save", str(path), env=host("h200_8x"))
+    assert ran.status == 0, ran.err
+    facts = facts_file.load(str(path))
+    assert facts.kernel == os.uname().release
+    assert facts.vllm == ""
+    assert facts.interfaces is not None
+    assert not [one for one in facts.interfaces if one.name == "lo"]
+    assert facts.hostname is None

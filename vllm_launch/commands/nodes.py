@@ -1,0 +1,74 @@
+"""check with the saved facts of several nodes: each by itself, and all together."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import CheckFailed
+from ..host.facts_file import load
+from ..model.part import SERVERS
+from ..preflight import script
+from ..preflight.across import across
+from ..preflight.nodes import Node, compared
+from ..streams import answer
+from .here import facts_paths
+from .reviews import reviews_of_nodes, stops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..model.finding import Finding
+    from ..settings import Settings
+    from .plan import Plan
+    from .reviews import Reviews
+
+
+def run(plan: Plan, settings: Settings) -> int:
+    """Print the nodes side by side and the findings; exit status 4 where one stops a launch."""
+    nodes = nodes_of(facts_paths(settings))
+    skip = settings.listed("skip")
+    together = tuple(
+        finding for finding in across(nodes, _needed(plan))
+        if "all" not in skip and finding.code not in skip
+    )  # fmt: skip
+    reviews = reviews_of_nodes(plan, nodes, settings)
+    _print(nodes, together, reviews, settings)
+    stopping = ("fail", "warn") if settings["strict"] else ("fail",)
+    failed = any(finding.severity in stopping for finding in together)
+    return CheckFailed.exit_status if failed or stops(reviews, settings) else 0
+
+
+def nodes_of(paths: Sequence[str]) -> tuple[Node, ...]:
+    """The facts in files, each under its host's name, else under its file's."""
+    short = [os.path.basename(path).removesuffix(".json") for path in paths]
+    names = short if len(set(short)) == len(short) else list(paths)
+    found = []
+    for name, path in zip(names, paths, strict=True):
+        facts = load(path)
+        found.append(Node(name=facts.hostname or name, facts=facts))
+    return tuple(found)
+
+
+def _needed(plan: Plan) -> int:
+    """How many machines the plan's servers are on."""
+    return 1 + max((part.node for part in plan.parts if part.role in SERVERS), default=0)
+
+
+def _print(
+    nodes: Sequence[Node], together: Sequence[Finding], reviews: Reviews, settings: Settings
+) -> None:
+    rows = compared(nodes)
+    if settings["fix"]:
+        answer(script([*together, *(found for _, each in reviews for found in each.findings)]))
+    elif settings["output"] == "json":
+        from ..render.envelope import envelope
+        from ..render.nodes import nodes_record
+
+        answer(envelope("nodes", nodes_record(nodes, rows, together, reviews)))
+    else:
+        from ..render.findings import reviews_text
+        from ..render.nodes import nodes_text
+
+        answer(nodes_text(nodes, rows, together, color=not settings["no_color"]))
+        answer(reviews_text(reviews) if reviews else "")
