@@ -45,12 +45,13 @@ def test_a_code_that_is_no_checks_is_refused(operator: Operator) -> None:
 
 def test_the_list_has_every_check(operator: Operator) -> None:
     from vllm_launch.preflight import CHECKS
+    from vllm_launch.preflight.across import ACROSS
 
     ran = operator.run("check", "--list")
     assert ran.status == 0
     assert [line.split()[0] for line in ran.out.splitlines() if not line.startswith(" ")] == [
-        check.code for check in CHECKS
-    ]
+        *(check.code for check in CHECKS), *(code for code, _ in ACROSS),
+    ]  # fmt: skip
 
 
 def test_a_check_that_fails_stops_a_launch(operator: Operator, host: Host) -> None:

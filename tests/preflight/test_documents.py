@@ -6,14 +6,22 @@ from pathlib import Path
 
 from tests.preflight.test_registry import CASES
 from vllm_launch.preflight import CHECKS
+from vllm_launch.preflight.across import ACROSS
 from vllm_launch.vllm_options import load
 
 TEXT = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in TEXT.splitlines()
-    if line.startswith("| `")
-]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of a table's rows that begin with a code."""
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+
+
+ROWS = rows(TEXT.partition("\n## Several nodes")[0])
 # Every entry of the table of known failures: covered by a check, or by construction.
 FAILURES = """
 GPU_BUSY CONTEXT_TOO_LONG TP_HEADS TP_BLOCK_QUANT FLAG_UNKNOWN JSON_VALUE ENTRYPOINT DRIVER_CUDA
@@ -26,6 +34,11 @@ EXIT_CODES BOOL_FALSE TEMPLATE IMAGE_TAG
 
 def test_every_check_with_what_it_looks_at() -> None:
     assert [row[:2] for row in ROWS] == [[f"`{check.code}`", check.about] for check in CHECKS]
+
+
+def test_every_check_of_several_nodes() -> None:
+    found = rows(TEXT.partition("\n## Several nodes")[2])
+    assert [row[0] for row in found] == [f"`{code}`" for code, _ in ACROSS]
 
 
 def test_severities_are_those_that_are_seen() -> None:
