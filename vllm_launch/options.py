@@ -190,6 +190,8 @@ EXPORT_SLURM = (
            help="slurm: hand the job to sbatch, and print its number."),
 )  # fmt: skip
 MACHINE = tuple(o for o in CHOICE if o.name in ("hardware", "gpus", "host_facts"))
+SHOWN = ("hardware", "gpus", "variant", "strategy", "nodes", "feature", "no_feature", "preset",
+         "kv_offload", "host_facts")  # fmt: skip
 WANTED = (
     Option(name="provider", flags=("--provider",), metavar="NAME", many=True,
            help="Only models of this provider or organisation; several: of any of them."),
@@ -365,9 +367,23 @@ COMMANDS = (
     ),
     Command(
         name="recipes show", module="show", argument="MODEL", argument_help=_MODEL,
-        help="Show one recipe: variants, strategies, features, presets, notes and guide.",
-        options=(TEXT_OR_JSON,),
-        examples=("vllm-launch recipes show MiniMaxAI/MiniMax-M3",),
+        help="Show one recipe: what there is to choose among. With options that choose, also what "
+             "they lead to, and the notes that apply there.",
+        options=(
+            Option(name="presets", flags=("--presets",), kind="flag",
+                   help="Show the presets: every point, and the evidence."),
+            Option(name="notes", flags=("--notes",), kind="flag", help="Show the notes."),
+            Option(name="guide", flags=("--guide",), kind="flag", help="Show the guide."),
+            Option(name="all", flags=("--all",), kind="flag", help="Show everything."),
+            *(o for o in CHOICE if o.name in SHOWN),
+            TEXT_OR_JSON,
+        ),
+        examples=(
+            "vllm-launch recipes show MiniMaxAI/MiniMax-M3",
+            "vllm-launch recipes show MiniMaxAI/MiniMax-M3 --hardware mi355x",
+            "vllm-launch recipes show MiniMaxAI/MiniMax-M3 --presets",
+            "vllm-launch recipes show MiniMaxAI/MiniMax-M3 --guide",
+        ),
     ),
     Command(
         name="recipes lint", module="lint", argument="PATH", argument_required=False,

@@ -39,7 +39,7 @@ def test_the_remarks_say_what_was_chosen_and_what_to_know(operator: Operator) ->
         "features tool_calling, reasoning, spec_decoding\n"
         "# note: needs vLLM 0.33.0 or newer (a nightly wheel until it is released); "
         f"image {IMAGE}\n"
-        f"# see 'vllm-launch recipes show {FLASH}': What this recipe leaves out; "
+        f"# see 'vllm-launch recipes show {FLASH} --notes': What this recipe leaves out; "
         "TP4 or TP8 on B200 and B300; Settings that vLLM 0.33.0 does not list\n"
     )
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import struct
-import subprocess
-import termios
 from pathlib import Path
 
 import pytest
 
-from tests.cli.launcher import COMMAND, Host, Operator
+from tests.cli.launcher import Host, Operator
+from tests.cli.terminal import on_terminal
 from vllm_launch.catalog.shelf import Shelf
-from vllm_launch.commands import recipes as command
+from vllm_launch.render import paper as papers
 
 RECIPE = """\
 meta: {{title: "{name}", provider: Org, tasks: [{task}], hardware: {{{support}}}}}
@@ -54,27 +49,6 @@ def listed(operator: Operator, directory: str, *words: str, **how: object) -> li
     return [recipe["id"].removeprefix("org/") for recipe in ran.json["recipes"]]
 
 
-def on_terminal(operator: Operator, *words: str, columns: int = 80) -> str:
-    """What the launcher writes to a terminal."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {**operator.env, "TERM": "xterm"}
-    process = subprocess.Popen(
-        [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
-        cwd=operator.cwd,
-    )  # fmt: skip
-    os.close(theirs)
-    said = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            said += chunk
-    except OSError:  # a terminal's way to say that nobody is at its other end
-        pass
-    os.close(ours)
-    assert process.wait() == 0, said
-    return said.decode().replace("\r\n", "\n")
-
-
 def test_in_a_pipe_a_recipe_is_a_whole_line(operator: Operator, directory: str) -> None:
     ran = operator.run("--recipes-dir", directory, "recipes", "list", *MINE)
     assert (ran.status, ran.err) == (0, "")
@@ -101,11 +75,13 @@ def test_a_terminal_has_headings_and_no_line_is_too_long(
     words = ("--recipes-dir", directory, "recipes", "list", "--min-params", "1.5T")
     shown = on_terminal(operator, *words)
     assert shown.splitlines()[:2] == [
-        "RECIPE                              PARAMS  VARIANTS                      SOURCE",
+        f"\033[1m{'RECIPE':36}PARAMS  {'VARIANTS':30}SOURCE\033[0m",
         "org/Large-With-A-Name-That-Is-Long    1.6T  default, small-variant-of-it  "
         + directory[:5] + "…",
     ]  # fmt: skip
-    assert max(map(len, shown.splitlines())) == 80
+    assert max(map(len, shown.splitlines()[1:])) == 80
+    plain = on_terminal(operator, "--no-color", *words)
+    assert plain.splitlines()[0].split() == ["RECIPE", "PARAMS", "VARIANTS", "SOURCE"]
     wide = on_terminal(operator, *words, columns=300)
     assert wide.splitlines()[1].endswith(directory)
 
@@ -261,4 +237,4 @@ def test_a_saved_host_is_fitted_to(operator: Operator, host: Host, directory: st
 
 def test_the_width_is_usual_where_a_terminal_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert command._width() == 80
+    assert papers._width() == 80

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.host import HostFacts
     from ..model.part import Part
-    from ..model.source import Arguments
+    from ..model.source import Arguments, Variables
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
     from .here import Host
@@ -62,32 +62,9 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
     found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
         invocation.argument or ""
     )
-    library = found.library
-    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
     env, by_name = variables_from(settings.listed("env"), settings.source("env"))
     refuse_secret_arguments(invocation.passed)
-    on, off = _features(settings)
-    request = Request(
-        variant=_variant(found, settings),
-        strategy=settings["strategy"],
-        nodes=settings["nodes"],
-        tp=settings["tp"],
-        add_features=on,
-        drop_features=off,
-        kv_offload=settings["kv_offload"],
-        instances=settings["instances"],
-        pools=_pools(settings),
-        preset=_preset(settings)[0],
-        point=_preset(settings)[1],
-        image=settings["image"],
-        args=_operator_arguments(invocation, settings),
-        args_role=settings["role"],
-        env=env,
-        model_path=found.model_path,
-        set_by=tuple((name, settings.source(name)) for name in ("tp", "image")),
-    )
-    request, host = for_hardware(request, settings, library.taxonomy, found)
-    resolved = _fronted(_resolved(resolver, request, host), settings)
+    resolved, host = chosen(found, invocation, settings, env)
     resolved = _without(resolved, by_name)
     _refuse_one_port_for_all(resolved, settings)
     endpoints = _endpoints(settings)
@@ -115,6 +92,47 @@ def make(invocation: Invocation, settings: Settings) -> Plan:
         said=taken.said,
         left=taken.left,
     )
+
+
+def chosen(
+    found: Found,
+    invocation: Invocation,
+    settings: Settings,
+    env: Variables = (),
+    *,
+    anywhere: bool = False,
+) -> tuple[Deployment, Host | None]:
+    """What a recipe resolves to by the options, and the host where one was planned for.
+
+    ``anywhere``: where no machine is named, the recipe's usual one, and not this host.
+    """
+    library = found.library
+    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    on, off = _features(settings)
+    request = Request(
+        variant=_variant(found, settings),
+        strategy=settings["strategy"],
+        nodes=settings["nodes"],
+        tp=settings["tp"],
+        add_features=on,
+        drop_features=off,
+        kv_offload=settings["kv_offload"],
+        instances=settings["instances"],
+        pools=_pools(settings),
+        preset=_preset(settings)[0],
+        point=_preset(settings)[1],
+        image=settings["image"],
+        args=_operator_arguments(invocation, settings),
+        args_role=settings["role"],
+        env=env,
+        model_path=found.model_path,
+        set_by=tuple((name, settings.source(name)) for name in ("tp", "image")),
+    )
+    host = None
+    machine = settings["hardware"] or settings["host_facts"] or settings["gpus"]
+    if machine or not anywhere:
+        request, host = for_hardware(request, settings, library.taxonomy, found)
+    return _fronted(_resolved(resolver, request, host), settings), host
 
 
 def _is_alone(deployment: Deployment) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 from ..catalog.index import entries
 from ..catalog.search import Wanted, is_wanted, ranked
 from ..catalog.shelf import Shelf
@@ -18,8 +15,6 @@ if TYPE_CHECKING:
     from ..commandline import Invocation
     from ..model.entry import Entry
     from ..settings import Settings
-
-_USUAL_WIDTH = 80
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
@@ -43,7 +38,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
                 f"none of {len(fitting)} recipes fits there",
                 hint="vllm-launch fit MODEL says of each what would do",
             )
-    _print(found, fitting, settings["output"] == "json")
+    _print(found, fitting, settings)
     return 0
 
 
@@ -104,22 +99,16 @@ def _closest(there: Sequence[Entry], settings: Settings) -> str:
     return "".join(f"; {text}" for text in near if text)
 
 
-def _print(found: list[Entry], fitting: dict[str, tuple[str, ...]] | None, as_json: bool) -> None:
-    from ..render.recipe_list import list_record, list_text
-
-    if as_json:
+def _print(
+    found: list[Entry], fitting: dict[str, tuple[str, ...]] | None, settings: Settings
+) -> None:
+    if settings["output"] == "json":
         from ..render.envelope import envelope
+        from ..render.recipe_list import list_record
 
         answer(envelope("recipes", list_record(found, fitting)))
     else:
-        answer(list_text(found, fitting, _width()))
+        from ..render.paper import paper
+        from ..render.recipe_list import list_text
 
-
-def _width() -> int | None:
-    """The terminal's, None where the answer goes somewhere else."""
-    if not sys.stdout.isatty():
-        return None
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
-    except OSError:
-        return _USUAL_WIDTH
+        answer(list_text(found, fitting, paper(bool(settings["no_color"]))))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from ..catalog.shelf import Shelf
+from ..options import SHOWN
+from ..render.recipe_page import Asked, Shown, show_text
 from ..streams import answer
+from .plan import chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,22 +16,35 @@ if TYPE_CHECKING:
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
-    """Show one recipe."""
+    """Show one recipe; with options that choose, what they lead to."""
     shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
-    _show(shelf.find(invocation.argument or ""), settings["output"] == "json")
+    found = shelf.find(invocation.argument or "")
+    chooses = any(settings[name] for name in SHOWN)
+    shown = Shown(
+        recipe=found.recipe,
+        origin=found.origin,
+        offload=_offload(found),
+        deployment=chosen(found, invocation, settings, anywhere=True)[0] if chooses else None,
+    )
+    if settings["output"] == "json":
+        from ..render.envelope import envelope
+        from ..render.recipe_record import show_record
+
+        answer(envelope("recipe", show_record(shown)))
+    else:
+        from ..render.paper import paper
+
+        answer(show_text(shown, _asked(settings), paper(bool(settings["no_color"]))))
     return 0
 
 
-def _show(found: Found, as_json: bool) -> None:
-    from ..render.recipes import show_record, show_text
-
-    recipe, offload = found.recipe, _offload(found)
-    if as_json:
-        from ..render.envelope import envelope
-
-        answer(envelope("recipe", show_record(recipe, offload, found.origin)))
-    else:
-        answer(show_text(recipe, offload, found.origin))
+def _asked(settings: Settings) -> Asked:
+    return Asked(
+        presets=bool(settings["presets"]),
+        notes=bool(settings["notes"]),
+        guide=bool(settings["guide"]),
+        everything=bool(settings["all"]),
+    )
 
 
 def _offload(found: Found) -> dict[str, str]:

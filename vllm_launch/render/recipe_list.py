@@ -8,26 +8,32 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..model.entry import Entry
+    from .paper import Paper
 
 _HEADINGS = ("RECIPE", "PARAMS", "VARIANTS", "SOURCE")
 
 
 def list_text(
-    entries: Sequence[Entry], fitting: Mapping[str, Sequence[str]] | None, width: int | None
+    entries: Sequence[Entry], fitting: Mapping[str, Sequence[str]] | None, paper: Paper
 ) -> str:
     """One recipe a line: its id, size and variants, and its source where there are several.
 
-    ``fitting`` are the variants to name, by recipe, where not all are meant. ``width`` is a
-    terminal's: there are headings then, and no line is longer.
+    ``fitting`` are the variants to name, by recipe, where not all are meant. On a terminal there
+    are headings, and no line is longer than that is wide.
     """
+    if not entries:
+        return ""
     rows = [_row(entry, fitting) for entry in entries]
     if len({entry.source for entry in entries}) < 2:
         rows = [row[:3] for row in rows]
-    if width is not None:
-        rows.insert(0, _HEADINGS[: len(rows[0])] if rows else ())
+    if paper.is_terminal:
+        rows.insert(0, _HEADINGS[: len(rows[0])])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
-    return "".join(f"{line if width is None else _cut(line, width)}\n" for line in lines if line)
+    if paper.is_terminal:
+        lines = [_cut(line, paper.width) for line in lines]
+        lines[0] = paper.heading(lines[0])
+    return "\n".join(lines) + "\n"
 
 
 def _row(entry: Entry, fitting: Mapping[str, Sequence[str]] | None) -> tuple[str, ...]:
@@ -37,8 +43,7 @@ def _row(entry: Entry, fitting: Mapping[str, Sequence[str]] | None) -> tuple[str
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)]
-    if cells:
-        cells[1] = f"{row[1]:>{widths[1]}}"
+    cells[1] = f"{row[1]:>{widths[1]}}"
     return "  ".join(cells).rstrip()
 
 

@@ -17,6 +17,18 @@ _USUAL = ("asked for", "the recipe's default")
 def summary(deployment: Deployment) -> str:
     """The choice on one line, then what to know before the command is run."""
     choice, recipe = deployment.choice, deployment.recipe
+    lines = [f"# {recipe.id}: {choice_line(choice)}"]
+    lines += [f"# {text}" for text in _surprises(choice)]
+    lines += [f"# note: {text}" for text in (*_needs(recipe, deployment), *deployment.notes)]
+    titles = [note.title for note in notes_that_apply(deployment)]
+    if titles:
+        see = f"vllm-launch recipes show {recipe.id} --notes"
+        lines.append(f"# see '{see}': {'; '.join(titles)}")
+    return "\n".join(lines) + "\n"
+
+
+def choice_line(choice: Choice) -> str:
+    """Hardware, strategy, variant, preset and features on one line."""
     nodes = f" × {choice.nodes} nodes" if choice.nodes > 1 else ""
     parts = [
         f"{choice.hardware.id}{nodes}",
@@ -29,13 +41,7 @@ def summary(deployment: Deployment) -> str:
         parts.append(f"KV {choice.kv_offload}")
     on = [name if mode is None else f"{name}={mode}" for name, mode in choice.features]
     parts.append("features " + (", ".join(on) or "none"))
-    lines = [f"# {recipe.id}: {' · '.join(parts)}"]
-    lines += [f"# {text}" for text in _surprises(choice)]
-    lines += [f"# note: {text}" for text in (*_needs(recipe, deployment), *deployment.notes)]
-    titles = [note.title for note in notes_that_apply(deployment)]
-    if titles:
-        lines.append(f"# see 'vllm-launch recipes show {recipe.id}': {'; '.join(titles)}")
-    return "\n".join(lines) + "\n"
+    return " · ".join(parts)
 
 
 def _surprises(choice: Choice) -> Iterator[str]:
