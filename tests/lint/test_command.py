@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from tests.lint.recipes import recipe
+from vllm_launch import cli
+from vllm_launch.commandline import Invocation, parse
 from vllm_launch.lint import CODES
 from vllm_launch.render.lint import codes_text
 
@@ -258,3 +260,12 @@ def test_the_codes_are_listed(run: Run) -> None:
     done = run("recipes", "lint", "--list")
     assert done.stdout == codes_text(CODES)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("paths", [(), ("a",), ("a", "b", "c")], ids=["none", "one", "several"])
+def test_both_readers_take_any_number_of_paths(paths: tuple[str, ...]) -> None:
+    words = ["recipes", "lint", *paths, "--strict"]
+    read: list[Invocation] = []
+    cli._read(cli._app(read.append), words)
+    assert read == [parse(words)]
+    assert tuple(path for path in (read[0].argument, *read[0].more) if path) == paths
