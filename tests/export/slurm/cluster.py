@@ -104,6 +104,16 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
+        until(lambda: not self._left(), "the end of all daemons", 10)
+
+    def _left(self) -> list[str]:
+        """Daemons and their helpers that still run."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if str(self.directory).encode() in (entry / "cmdline").read_bytes():
+                    found.append(entry.name)
+        return found
 
     def ask(self, *argv: str) -> str:
         """What a program of Slurm's prints."""

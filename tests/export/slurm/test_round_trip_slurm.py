@@ -22,10 +22,12 @@ from tests.export.cases import (
     spelt,
     texts,
 )
+from tests.resolve.build import M3, own
 from vllm_launch.errors import UsageError
 from vllm_launch.export import Brief
 from vllm_launch.export.slurm import files
 from vllm_launch.model.deployment import Deployment
+from vllm_launch.resolve.dynamo import behind_dynamo
 
 # Prints what a program is given: its own words, and after an empty line its variables.
 _RECORDER = r"""
@@ -44,6 +46,7 @@ int main(int count, char **words) {
 """
 PROGRAMS = ("vllm", "vllm-router", "python3", "mooncake_master", "lmcache", "etcd", "nats-server")
 ADDRESSES = [f"10.0.0.{number}" for number in range(1, 200)]
+_SHELLS = ("PWD", "OLDPWD", "SHLVL", "_")  # what bash sets by itself
 MARK = "\npids=() names=()"  # from here on the script is no longer definitions
 
 # Runs what each node would run, one after the other, and waits for nothing.
@@ -155,7 +158,7 @@ def assert_as_planned(plans: list[Brief], programs: Path, logs: Path) -> None:
         wanted = planned(plan, logs)
         assert found.keys() == wanted.keys()
         for name, (argv, env) in wanted.items():
-            own = {k: v for k, v in found[name][1].items() if k not in ("PWD", "SHLVL", "_")}
+            own = {k: v for k, v in found[name][1].items() if k not in _SHELLS}
             own = {k: v for k, v in own.items() if k != "PATH" or k in env}
             assert (found[name][0], own) == (argv, env)
 
@@ -167,6 +170,14 @@ def job(found: Deployment, **keys) -> Brief:
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_process_is_the_plans(name, programs, tmp_path):
     assert_as_planned([job(layout(name, endpoints=False))], programs, tmp_path)
+
+
+def test_dynamos_workers_and_what_is_around_them_come_back(programs, tmp_path):
+    preset = own(M3).recipe.presets["gb200_agentx"]
+    found = behind_dynamo(deployment(M3, preset="gb200_agentx"), preset)
+    plan = job(found)
+    assert [part.name for part in plan.parts] == ["etcd", "nats", "server-0", "frontend"]
+    assert_as_planned([plan], programs, tmp_path)
 
 
 @needs_recorded

@@ -319,6 +319,66 @@ def test_a_group_reads_files_of_its_own_on_every_node():
     assert 'start "instance-$((SLURM_NODEID + 1))" run_instance_1\n' in text
 
 
+# --- what a node's task does
+
+_SERVER = """#!/bin/bash
+trap 'echo ended; exit 0' TERM
+echo "$*" >>started
+[[ $* != *{prefix}* ]] || exit {status}
+while :; do sleep 0.05; done
+"""
+
+
+@pytest.fixture
+def task(tmp_path):
+    """Run what srun would on a node, where the server with a word in it ends with a status."""
+
+    def run(found, word, status, nodes):
+        binaries = tmp_path / "bin"
+        binaries.mkdir()
+        (binaries / "vllm").write_text(_SERVER.format(prefix=word, status=status))
+        (binaries / "vllm").chmod(0o755)
+        path = tmp_path / "slurm_script"
+        path.write_text(script(found))
+        return subprocess.run(
+            ["/bin/bash", path, "node", "all", tmp_path / "logs", "127.0.0.1"],
+            cwd=tmp_path,
+            env={
+                "PATH": f"{binaries}:/usr/bin:/bin",
+                "SLURM_NODEID": "0",
+                "SLURM_JOB_NUM_NODES": str(nodes),
+                "SLURMD_NODENAME": "a",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("status", "nodes", "expected"),
+    [(3, 2, 3), (137, 1, 137), (0, 1, 0), (0, 2, 1)],
+    ids=["failed", "killed", "ended alone", "ended while others need it"],
+)
+def test_a_node_has_the_status_of_what_ended_first(task, tmp_path, status, nodes, expected):
+    done = task(layout("one server"), "serve", status, nodes)
+    log = tmp_path / "logs" / "server-0.log"
+    assert done.returncode == expected
+    assert done.stdout == f"server-0 on a ended, status {status}: {log}\n"
+
+
+def test_what_runs_beside_a_process_that_ended_is_ended_too(task, tmp_path):
+    done = task(layout("pools on one node", endpoints=False), "8001", 7, 1)
+    assert done.returncode == 7
+    assert done.stdout.startswith("prefill-0 on a ended, status 7: ")
+    assert (tmp_path / "logs" / "decode-0.log").read_text() == "ended\n"
+    said = (tmp_path / "logs" / "router.log").read_text()
+    assert said == "waiting for prefill-0 at 127.0.0.1:8001\n"
+
+
 # --- the interface that an address is reached by
 
 _routes = st.lists(
