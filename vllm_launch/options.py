@@ -127,6 +127,12 @@ LOCK = (
     Option(name="locked", flags=("--locked",), metavar="FILE",
            help="Start only what this lock holds; name every field that differs."),
 )  # fmt: skip
+URL = Option(
+    name="url",
+    flags=("--url",),
+    metavar="URL",
+    help="The running server, http://localhost:8000 by default.",
+)
 DRY_RUN = Option(name="dry_run", flags=("--dry-run",), kind="flag",
                  help="Print what would run, and run nothing.")  # fmt: skip
 OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
@@ -296,6 +302,21 @@ COMMANDS = (
             TEXT_OR_JSON,
         ),
         examples=("vllm-launch fit MiniMaxAI/MiniMax-M3 --hardware h200",),
+    ),
+    Command(
+        name="client", module="client", argument="MODEL", argument_help=_MODEL,
+        help="Show how the model is asked, with the recipe's settings: curl and Python.",
+        options=(
+            *(o for o in CHOICE if o.name == "variant"),
+            URL,
+            Option(name="model_name", flags=("--model-name",), metavar="NAME",
+                   help="The name that the server has for the model, where it has its own."),
+            OUTPUT.replace(choices=("text", "json", "curl", "python")),
+        ),
+        examples=(
+            "vllm-launch client MiniMaxAI/MiniMax-M3",
+            "vllm-launch client MiniMaxAI/MiniMax-M3 --url http://node7:8000 --output python",
+        ),
     ),
     Command(
         name="diagnose", module="diagnose", argument="LOG", argument_required=False,

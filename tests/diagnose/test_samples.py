@@ -69,6 +69,10 @@ EXPECTED = {
         "KV_HOST_RAM",
         "vllm-launch check MODEL",
     ),
+    "cpu-memory": (
+        "CPU_MEMORY",
+        "vllm-launch serve /data/tiny-model -- --gpu-memory-utilization 0.87",
+    ),
     "tp-heads": (
         "TP_HEADS",
         "vllm-launch serve MiniMaxAI/MiniMax-M3 --tp 4",

@@ -62,6 +62,15 @@ MEMORY = (
         next=_what_is_free,
     ),
     Symptom(
+        code="CPU_MEMORY",
+        hint="available memory on node",
+        pattern=r"Available memory on node \S+ \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on "
+        r"startup",
+        what="the CPU backend asks for more memory of a NUMA node than is free",
+        remedy="Take less of it; on CPUs too the flag is --gpu-memory-utilization.",
+        next=_what_is_free,
+    ),
+    Symptom(
         code="KV_HOST_RAM",
         hint="pin",
         pattern=r"(?:cudaHostRegister|cudaHostAlloc|hipHostMalloc|pin(?:ned|ning)?.memory).*"
@@ -107,7 +116,7 @@ MEMORY = (
     Symptom(
         code="NOFILE",
         hint="too many open files",
-        pattern=r"Too many open files",
+        pattern=r"^(?!.*(?:can cause|WARNING)).*Too many open files",
         what="the limit on open files was met",
         remedy="Raise it before the server is started.",
         next=Try(instead="ulimit -n 65536"),
