@@ -133,6 +133,12 @@ URL = Option(
     metavar="URL",
     help="The running server, http://localhost:8000 by default.",
 )
+MODEL_NAME = Option(
+    name="model_name",
+    flags=("--model-name",),
+    metavar="NAME",
+    help="The name that the server has for the model, where it has its own.",
+)
 DRY_RUN = Option(name="dry_run", flags=("--dry-run",), kind="flag",
                  help="Print what would run, and run nothing.")  # fmt: skip
 OUTPUT = Option(name="output", flags=("--output", "-o"), metavar="FORM",
@@ -304,13 +310,31 @@ COMMANDS = (
         examples=("vllm-launch fit MiniMaxAI/MiniMax-M3 --hardware h200",),
     ),
     Command(
+        name="bench", module="bench", argument="MODEL", argument_required=False,
+        argument_help=_MODEL,
+        help="Measure the running server with the recipe's benchmark; compare two results.",
+        options=(
+            URL, MODEL_NAME,
+            Option(name="label", flags=("--label",), metavar="NAME",
+                   help="What the result is called; by default the time."),
+            Option(name="compare", flags=("--compare",), metavar="RESULT", many=True,
+                   help="Compare two results instead; given twice."),
+            DRY_RUN, *CHOICE, *RUNTIME, TEXT_OR_JSON,
+        ),
+        passes_on=True,
+        examples=(
+            "vllm-launch bench MiniMaxAI/MiniMax-M3 --dry-run",
+            "vllm-launch bench MiniMaxAI/MiniMax-M3 --label tp8 -- --max-concurrency 64",
+            "vllm-launch bench --compare tp4.json --compare tp8.json",
+        ),
+    ),
+    Command(
         name="client", module="client", argument="MODEL", argument_help=_MODEL,
         help="Show how the model is asked, with the recipe's settings: curl and Python.",
         options=(
             *(o for o in CHOICE if o.name == "variant"),
             URL,
-            Option(name="model_name", flags=("--model-name",), metavar="NAME",
-                   help="The name that the server has for the model, where it has its own."),
+            MODEL_NAME,
             OUTPUT.replace(choices=("text", "json", "curl", "python")),
         ),
         examples=(

@@ -38,11 +38,16 @@ def demand(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None
 
 def write(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None:
     """Write the lock of --lock. Raises UsageError where it cannot be written."""
-    document = {"kind": "lock", "format": FORMAT, "lock": lock_of(plan, setup, settings)}
     path = settings["lock"]
+    save(path, lock_of(plan, setup, settings))
+    remark(f"# wrote the lock {path}\n")
+
+
+def save(path: str, lock: Mapping[str, Any]) -> None:
+    """Write a lock whole or not at all. Raises UsageError."""
+    document = {"kind": "lock", "format": FORMAT, "lock": lock}
     directory, name = os.path.split(os.path.abspath(path))
     write_all(directory, [ExportFile(name=name, text=json.dumps(document, indent=2) + "\n")])
-    remark(f"# wrote the lock {path}\n")
 
 
 def lock_of(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> dict[str, Any]:

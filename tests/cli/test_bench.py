@@ -1,0 +1,113 @@
+"""bench: the recipe's benchmark against a running server."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .launcher import Operator
+
+M3 = "MiniMaxAI/MiniMax-M3"
+# What stands for vllm bench serve: it writes its words and the result that it was asked for.
+RECORDER = """#!/usr/bin/env python3
+import json, sys, os
+words = sys.argv[1:]
+place = os.path.join(
+    words[words.index("--result-dir") + 1], words[words.index("--result-filename") + 1]
+)
+json.dump({"argv": words, "output_throughput": 1000.0, "mean_ttft_ms": 80.5}, open(place, "w"))
+print("Serving Benchmark Result")
+sys.exit(int(os.environ.get("FAILS", "0")))
+"""
+
+
+@pytest.fixture
+def vllm(operator: Operator, tmp_path: Path) -> dict[str, str]:
+    program = tmp_path / "bin" / "vllm"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(RECORDER)
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:/usr/bin:/bin", "XDG_STATE_HOME": str(tmp_path / "state")}
+
+
+def test_the_recipes_benchmark_is_printed(operator: Operator) -> None:
+    ran = operator.run("bench", M3, "--dry-run", "--", "--max-concurrency", "64")
+    assert ran.out == (
+        "vllm bench serve \\\n"
+        "  --base-url http://localhost:8000 \\\n"
+        f"  --model {M3} \\\n"
+        "  --backend vllm \\\n"
+        "  --endpoint /v1/completions \\\n"
+        "  --dataset-name random \\\n"
+        "  --random-input-len 2048 \\\n"
+        "  --random-output-len 1024 \\\n"
+        "  --num-prompts 100 \\\n"
+        "  --max-concurrency 64\n"
+    )
+
+
+def test_a_result_is_kept_with_the_lock_of_its_plan(
+    operator: Operator, vllm: dict[str, str], tmp_path: Path
+) -> None:
+    ran = operator.run("bench", M3, "--label", "tp8", "--hardware", "h200", env=vllm)
+    assert (ran.status, ran.out) == (0, "Serving Benchmark Result\n")
+    kept = tmp_path / "state/vllm-launch/bench/MiniMaxAI--MiniMax-M3"
+    assert sorted(path.name for path in kept.iterdir()) == ["tp8.json", "tp8.lock.json"]
+    assert json.loads((kept / "tp8.json").read_text())["argv"][:2] == ["bench", "serve"]
+    held = json.loads((kept / "tp8.lock.json").read_text())["lock"]
+    assert held["choice"]["hardware"] == "h200"
+
+
+def test_a_benchmark_that_fails_fails(operator: Operator, vllm: dict[str, str]) -> None:
+    ran = operator.run("bench", M3, "--hardware", "h200", env={**vllm, "FAILS": "7"})
+    assert ran.status == 7
+
+
+def test_where_nothing_can_be_planned_there_is_no_lock_and_that_is_said(
+    operator: Operator, vllm: dict[str, str], tmp_path: Path
+) -> None:
+    ran = operator.run("bench", M3, "--label", "far", "--url", "http://node7:1", env=vllm)
+    assert ran.status == 0
+    assert "# no lock is kept with the result: no GPU found on this host" in ran.err
+    kept = tmp_path / "state/vllm-launch/bench/MiniMaxAI--MiniMax-M3"
+    assert [path.name for path in kept.iterdir()] == ["far.json"]
+
+
+def results(tmp_path: Path) -> tuple[str, str]:
+    for name, tokens, first, tp in (("a", 1000.0, 80.0, "4"), ("b", 1500.0, 100.0, "8")):
+        result = {"output_throughput": tokens, "mean_ttft_ms": first, "model_id": M3, "failed": 0}
+        (tmp_path / f"{name}.json").write_text(json.dumps(result))
+        lock = {"processes": [{"name": "server-0", "argv": ["vllm", "--tp", tp]}]}
+        held = {"kind": "lock", "format": 1, "lock": lock}
+        (tmp_path / f"{name}.lock.json").write_text(json.dumps(held))
+    return str(tmp_path / "a.json"), str(tmp_path / "b.json")
+
+
+def test_two_results_are_compared_with_what_their_servers_stood_on(
+    operator: Operator, tmp_path: Path
+) -> None:
+    first, second = results(tmp_path)
+    ran = operator.run("bench", "--compare", first, "--compare", second)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.splitlines()[3:] == [
+        "                               first      second   ratio",
+        "output_throughput            1000.00     1500.00   1.500  better",
+        "mean_ttft_ms                   80.00      100.00   1.250  worse",
+        "failed                          0.00        0.00       —",
+        "",
+        "processes.server-0.argv --tp: 4 → 8",
+    ]
+
+
+def test_one_result_alone_is_no_comparison(operator: Operator, tmp_path: Path) -> None:
+    first, _ = results(tmp_path)
+    ran = operator.run("bench", "--compare", first)
+    assert (ran.status, ran.error.splitlines()[0]) == (
+        2,
+        "error: --compare: found 1 results; expected two",
+    )

@@ -1,0 +1,159 @@
+"""bench: the recipe's benchmark against a running server, its results kept with a lock."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ..catalog.shelf import Shelf
+from ..drift import drift
+from ..errors import LaunchError, UsageError
+from ..render.shell import command
+from ..resolve.benchmark import bench_argv, compared
+from ..streams import answer, remark
+from .client import served_name, server_url
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..commandline import Invocation
+    from ..settings import Settings
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print the benchmark, run it, or compare two of its results."""
+    if settings["compare"]:
+        return _compare(invocation.argument, settings)
+    if invocation.argument is None:
+        raise UsageError("bench needs a model", hint="or two results: --compare FIRST --compare …")
+    found = Shelf(settings.listed("recipes_dir")).find(invocation.argument)
+    model = settings["model_name"] or served_name(found, settings)
+    url = server_url(settings)
+    argv = bench_argv(found.recipe.benchmark, model, url, invocation.passed)
+    if settings["dry_run"]:
+        answer(command(argv, ()) + "\n")
+        return 0
+    directory = _directory(found.recipe.id)
+    name = _name(settings)
+    argv += ["--save-result", "--result-dir", directory, "--result-filename", f"{name}.json"]
+    _keep_lock(invocation, settings, os.path.join(directory, f"{name}.lock.json"))
+    status = _measured(argv)
+    result = os.path.join(directory, f"{name}.json")
+    if status == 0 and os.path.exists(result):
+        remark(f"# result: {result}\n# its lock: {os.path.join(directory, name)}.lock.json\n")
+    return status
+
+
+def _directory(recipe_id: str) -> str:
+    """Where a recipe's results are kept."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    path = os.path.join(home, "vllm-launch", "bench", recipe_id.replace("/", "--"))
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot keep results in {path}: {error.strerror}", hint="set XDG_STATE_HOME"
+        ) from None
+    return path
+
+
+def _name(settings: Settings) -> str:
+    """The result's name: the operator's, else the time in UTC."""
+    from datetime import datetime, timezone
+
+    asked = settings["label"]
+    if asked is not None and (not asked or os.sep in asked or asked.startswith(".")):
+        raise UsageError(
+            f"{settings.source('label')}: found {asked!r}; expected a file's name",
+            hint="for example --label tp8",
+        )
+    return str(asked or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%SZ"))
+
+
+def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> None:
+    """Write what the server stands on beside the result, as far as the same choice resolves here.
+
+    A client's machine may have no GPU: then there is no lock, and that is said.
+    """
+    from .lock import lock_of, save
+    from .plan import make
+    from .serve import container_setup
+
+    try:
+        plan = make(invocation.replace(passed=()), settings)
+        lock = lock_of(plan, container_setup(plan, settings), settings)
+    except LaunchError as error:
+        remark(f"# no lock is kept with the result: {error.message}\n")
+        return
+    save(path, lock)
+
+
+def _measured(argv: list[str]) -> int:
+    """Run the benchmark and return its status; Ctrl-C is its own to answer."""
+    import subprocess
+
+    from ..launch import program_path
+
+    program = program_path(argv[0], os.environ.get("PATH"))
+    with subprocess.Popen([program, *argv[1:]]) as child:
+        while True:
+            try:
+                status = child.wait()
+                break
+            except KeyboardInterrupt:
+                continue  # the child is in the same group, and has had it too
+    return status if status >= 0 else 128 - status
+
+
+def _compare(only: str | None, settings: Settings) -> int:
+    names = [*([only] if only else []), *settings.listed("compare")]
+    if len(names) != 2:
+        raise UsageError(
+            f"--compare: found {len(names)} results; expected two",
+            hint="for example vllm-launch bench --compare first.json --compare second.json",
+        )
+    first, second = (_result(name) for name in names)
+    metrics = list(compared(first[0], second[0]))
+    if not metrics:
+        raise UsageError(f"{names[0]} and {names[1]} have no metric in common")
+    differences = list(drift(first[1], second[1])) if first[1] and second[1] else None
+    if settings["output"] == "json":
+        from ..render.envelope import envelope
+
+        body: dict[str, Any] = {
+            "metrics": [
+                {"name": m.name, "first": m.first, "second": m.second, "ratio": m.ratio}
+                for m in metrics
+            ],
+            "locks": differences
+            and [
+                {"field": field, "first": one, "second": other} for field, one, other in differences
+            ],
+        }
+        answer(envelope("comparison", body))
+        return 0
+    from ..render.comparison import comparison
+
+    answer(comparison(names, metrics, differences))
+    return 0
+
+
+def _result(path: str) -> tuple[dict[str, Any], Any]:
+    """A result and the lock beside it, if there is one. Raises UsageError."""
+    result = _json(path)
+    if not isinstance(result, dict):
+        raise UsageError(f"{path} is no result of vllm bench serve")
+    beside = path.removesuffix(".json") + ".lock.json"
+    lock = _json(beside) if os.path.exists(beside) else None
+    return result, lock.get("lock") if isinstance(lock, dict) else None
+
+
+def _json(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is no result: {error}") from None
