@@ -310,7 +310,7 @@ def test_the_router_gets_the_addresses_and_no_rank(operator: Operator) -> None:
 def test_a_batch_script_gets_addresses_and_no_rank(operator: Operator) -> None:
     env = {
         "SLURM_JOB_ID": "7", "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "n[1-2]",
-        "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_JOB_NUM_NODES": "2", "ENVIRONMENT": "BATCH",
     }  # fmt: skip
     ran = operator.run(*TWO_NODES, "--dry-run", env=env)
     assert titles(ran.out) == ["head 0", "worker 1"]
@@ -322,6 +322,10 @@ LAUNCHERS = {
     "LeaderWorkerSet": (
         {"LWS_LEADER_ADDRESS": "m3-0.m3.ns", "LWS_GROUP_SIZE": "2", "LWS_WORKER_INDEX": "1"},
         ["node rank 1: LWS_WORKER_INDEX", "$HEAD_IP = m3-0.m3.ns: LWS_LEADER_ADDRESS"],
+    ),
+    "Slurm, by what it needs": (
+        {"SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "gpu-[07-08]"},
+        ["node rank 1: SLURM_NODEID", "$HEAD_IP = gpu-07: first of SLURM_JOB_NODELIST"],
     ),
     "torchrun": (
         {"GROUP_RANK": "1", "GROUP_WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "10.0.0.1",

@@ -35,6 +35,7 @@ _LARGEST_PORT = 65535
 # A variable that each launcher of many processes sets: without one, nothing of it is loaded.
 _LAUNCHERS = (
     "SLURM_JOB_ID",
+    "SLURM_JOB_NODELIST",
     "LWS_LEADER_ADDRESS",
     "GROUP_RANK",
     "OMPI_COMM_WORLD_RANK",

@@ -30,7 +30,7 @@ def read_cluster(environ: Environment) -> ClusterView | None:
 
 
 def _torchrun(environ: Environment) -> ClusterView | None:
-    if "GROUP_RANK" not in environ or "TORCHELASTIC_RUN_ID" not in environ:
+    if "GROUP_RANK" not in environ or "MASTER_ADDR" not in environ:
         return None
     return ClusterView(
         launcher="torchrun",
@@ -85,9 +85,10 @@ def _leader_worker_set(environ: Environment) -> ClusterView | None:
 
 
 def _slurm(environ: Environment) -> ClusterView | None:
-    """A step's nodes; in a batch script, whose own place says nothing, the job's."""
-    if "SLURM_JOB_ID" not in environ:
+    """A step's nodes, else the job's. A batch script is on a node, and is no node's process."""
+    if not any(name in environ for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")):
         return None
+    batch = environ.get("ENVIRONMENT") == "BATCH" and "SLURM_STEP_ID" not in environ
     step = "SLURM_STEP_ID" in environ and "SLURM_STEP_NODELIST" in environ
     sizes = ("SLURM_STEP_NUM_NODES",) if step else ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
     lists = ("SLURM_STEP_NODELIST",) if step else ("SLURM_JOB_NODELIST", "SLURM_NODELIST")
@@ -98,9 +99,9 @@ def _slurm(environ: Environment) -> ClusterView | None:
         size = Said(value=str(len(nodes)), by=named.by)
     return ClusterView(
         launcher="Slurm",
-        rank=_number(environ, "SLURM_NODEID") if step else None,
+        rank=None if batch else _number(environ, "SLURM_NODEID"),
         size=size,
-        local_rank=_number(environ, "SLURM_LOCALID") if step else None,
+        local_rank=None if batch else _number(environ, "SLURM_LOCALID"),
         head=Said(value=nodes[0], by=named.by) if nodes and named is not None else None,
         nodes=nodes,
         nodes_by=named.by if named is not None else "",
