@@ -50,8 +50,8 @@ def root(tmp_path: Path) -> str:
 
 def test_interfaces_that_lead_to_other_machines(root: str) -> None:
     assert interfaces(root, ADDRESSES) == (
-        NetworkInterface(name="eth0", up=True, speed_mbps=25000, addresses=("10.0.0.1/24",)),
         NetworkInterface(name="ib0", up=False, speed_mbps=None, addresses=("fd00::1/64",)),
+        NetworkInterface(name="eth0", up=True, speed_mbps=25000, addresses=("10.0.0.1/24",)),
     )
 
 
