@@ -431,6 +431,23 @@ COMMANDS = (
         ),
     ),
     Command(
+        name="recipes diff", module="diff", argument="A B [MODEL]", argument_many=True,
+        argument_help="Two sources (a directory, a recipe file, NAME or NAME@REVISION of a "
+                      "synced source, bundled), then the recipes to compare; without, all.",
+        help="Say which flags and variables change from one source, or revision, to another.",
+        options=(
+            *(o for o in MACHINE if o.name != "gpus"),
+            Option(name="exit_code", flags=("--exit-code",), kind="flag",
+                   help="Exit with status 4 where something changes."),
+            TEXT_OR_JSON,
+        ),
+        examples=(
+            "vllm-launch recipes diff bundled my-recipes",
+            "vllm-launch recipes diff ours@previous ours --hardware h200 MiniMaxAI/MiniMax-M3",
+            "vllm-launch recipes diff --exit-code old.yaml new.yaml",
+        ),
+    ),
+    Command(
         name="recipes lint", module="lint", argument="PATH", argument_required=False,
         argument_many=True,
         argument_help="A recipe file or a recipes directory; without one, all that are in use.",

@@ -162,6 +162,42 @@ def synced(text: str) -> Library:
     return library
 
 
+def kept(text: str) -> Library | None:
+    """A revision of a synced source, ``NAME`` or ``NAME@REVISION``; None where no name is meant.
+
+    A revision may be shortened; "previous" is the one before the one that holds. Raises
+    UsageError where it is not kept.
+    """
+    name, at, asked = text.partition("@")
+    current = current_of(name) if is_name(name) else None
+    if current is None:
+        return None
+    asked = current.previous if asked == "previous" else asked if at else current.revision
+    there = _revisions(name)
+    found = [revision for revision in there if asked and revision.startswith(asked)]
+    if len(found) != 1:
+        raise UsageError(
+            f"{text}: {'several revisions begin so' if found else 'this revision is not kept'}",
+            hint=f"kept: {', '.join(there) or 'none'}",
+        )
+    library = Library(
+        os.path.join(directory_of(name), found[0]), own=False, fallback=bundled(),
+        source=current.url,
+    )  # fmt: skip
+    library.synced = found[0]
+    return library
+
+
+def _revisions(name: str) -> list[str]:
+    """The revisions of a source that are kept whole."""
+    there = directory_of(name)
+    return [
+        revision
+        for revision in sorted(os.listdir(there))
+        if is_name(revision) and os.path.isdir(os.path.join(there, revision, "models"))
+    ]
+
+
 def _sync(spec: SourceSpec) -> str:
     return f"vllm-launch recipes sync {spec.url}" + (f" --pin {spec.pin}" if spec.pin else "")
 

@@ -1,0 +1,144 @@
+"""What differs between two readings of a recipe, and where."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.resolve import build
+from vllm_launch.model.choice import Request
+from vllm_launch.resolve.difference import (
+    AXES,
+    Change,
+    Combination,
+    Target,
+    boxes,
+    changes,
+    outcomes,
+)
+
+TARGETS = [
+    Target(name=name, profile=build.profile(name), request=Request(hardware=name))
+    for name in ("h200", "b200", "mi300x", "rtx_4090_2x")
+]
+
+
+def difference(old: build.Keys, new: build.Keys) -> list[Change]:
+    return changes(*(outcomes(build.recipe(keys), TARGETS) for keys in (old, new)))
+
+
+def told(found: list[Change]) -> list[tuple[str, str, str | None, str | None]]:
+    return [(change.kind, change.name, change.old, change.new) for change in found]
+
+
+def model(**keys: object) -> build.Keys:
+    return {"model": {"model_id": "org/model", **keys}}
+
+
+def test_the_same_is_no_change() -> None:
+    assert difference({}, {}) == []
+
+
+def test_a_flag_and_a_variable_that_are_new() -> None:
+    new = model(base_args=["--x", "1", "2"], base_env={"A": "b"})
+    found = difference({}, new)
+    assert told(found) == [("flag", "--x", None, "1 2"), ("variable", "A", None, "b")]
+    everywhere = set(outcomes(build.recipe({}), TARGETS))
+    assert all(set(change.where) == everywhere for change in found)
+    assert told(difference(new, {})) == [
+        ("flag", "--x", "1 2", None), ("variable", "A", "b", None),
+    ]  # fmt: skip
+
+
+def test_a_switch_and_the_order_of_flags() -> None:
+    old, new = model(base_args=["--a", "--b", "1"]), model(base_args=["--b", "1", "--a"])
+    assert difference(old, new) == []
+    assert told(difference({}, model(base_args=["--a"]))) == [("flag", "--a", None, "")]
+
+
+def test_only_where_it_counts() -> None:
+    new = {"hardware_overrides": {"hopper": {"extra_args": ["--x", "1"]}}}
+    [change] = difference({}, new)
+    assert {each.hardware for each in change.where} == {"h200"}
+    assert len({each.strategy for each in change.where}) > 4
+
+
+def test_one_pool_that_changes_is_named() -> None:
+    new = {"strategy_overrides": {"pd_cluster": {"decode": {"vllm_args": ["--x", "1"]}}}}
+    [change] = difference({}, new)
+    assert (change.role, change.name) == ("decode", "--x")
+    assert {each.strategy for each in change.where} == {"pd_cluster"}
+
+
+def test_a_variant_that_is_new_is_told_as_such() -> None:
+    new = {"variants": {"default": {"precision": "bf16"}, "fp8": {"model_id": "org/fp8"}}}
+    [change] = difference({}, new)
+    assert (change.kind, change.old, change.new) == ("offered", None, "offered")
+    assert {each.variant for each in change.where} == {"fp8"}
+
+
+def test_what_resolves_no_more_is_one_change() -> None:
+    old = model(docker_image={"nvidia": "repo/image:1"})
+    new = model(docker_image={"nvidia": "docker pull x"})
+    [change] = difference(old, new)
+    assert (change.kind, change.old) == ("error", None)
+    assert change.new == "model.docker_image: 'docker pull x' is no image reference"
+    assert {each.hardware for each in change.where} == {"h200", "b200"}
+
+
+def test_images_models_and_nodes() -> None:
+    new = {
+        **model(docker_image={"nvidia": "repo/image:1"}),
+        "variants": {"default": {"precision": "bf16", "vram_minimum_gb": 3000, "model_id": "o/m"}},
+    }
+    kinds = {(change.kind, change.old, change.new) for change in difference({}, new)}
+    assert ("image", "vllm/vllm-openai:latest", "repo/image:1") in kinds
+    assert ("model", "org/model", "o/m") in kinds
+    assert ("nodes", "2", "3") in kinds
+
+
+def test_presets_are_compared_point_by_point() -> None:
+    preset = {
+        "hardware": "h200", "strategy": "single_node_tp", "args": ["--x", "1"],
+        "points": {"c1": {}, "c2": {"args": ["--x", "2"]}},
+    }  # fmt: skip
+    changed = {**preset, "args": ["--x", "3"]}
+    [change] = difference({"presets": {"p": preset}}, {"presets": {"p": changed}})
+    assert (change.name, change.old, change.new) == ("--x", "1", "3")
+    assert [each.preset for each in change.where] == ["p", "p:c1"]
+
+
+COMBINATIONS = st.frozensets(
+    st.builds(
+        Combination,
+        variant=st.sampled_from("ab"),
+        preset=st.sampled_from(["", "p"]),
+        strategy=st.sampled_from("xyz"),
+        hardware=st.sampled_from("klm"),
+    ),
+    min_size=1,
+)
+
+
+@given(everywhere=COMBINATIONS, data=st.data())
+def test_products_cover_exactly_what_changes(
+    everywhere: frozenset[Combination], data: st.DataObject
+) -> None:
+    order = sorted(everywhere, key=repr)
+    where = data.draw(st.lists(st.sampled_from(order), min_size=1, unique=True))
+    covered: list[Combination] = []
+    for box in boxes(where, everywhere):
+        covered += [
+            each
+            for each in everywhere
+            if all(
+                not part or getattr(each, axis) in part
+                for axis, part in zip(AXES, box, strict=True)
+            )
+        ]
+    assert sorted(covered, key=repr) == sorted(where, key=repr)
+
+
+def test_everywhere_is_one_product_that_says_nothing() -> None:
+    everywhere = outcomes(build.recipe({}), TARGETS)
+    assert boxes(list(everywhere), everywhere) == [((), (), (), ())]
