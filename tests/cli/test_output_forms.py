@@ -24,13 +24,14 @@ GPU = {
     "index", "vendor", "name", "uuid", "pci_bus_id", "pci_device_id", "compute_capability",
     "gfx_target", "memory_bytes", "memory_used_bytes", "unified_memory", "unknown",
 }  # fmt: skip
-LISTED = {
-    "id", "title", "provider", "tasks", "parameter_count", "variants", "hardware", "presets",
+BOTH = {
+    "id", "title", "provider", "tasks", "parameter_count", "active_parameters", "context_length",
+    "variants", "hardware",
 }  # fmt: skip
-SHOWN = LISTED | {
-    "description", "min_vllm_version", "strategies", "features", "notes", "client", "benchmark",
-    "kv_offload",
-    "file", "origin",
+LISTED = BOTH | {"checkpoints", "source"}
+SHOWN = BOTH | {
+    "description", "min_vllm_version", "prerequisites", "strategies", "features", "presets",
+    "notes", "client", "benchmark", "benchmark_command", "kv_offload", "guide", "file", "origin",
 }  # fmt: skip
 
 TWO_NODES = ("--hardware", "h200", "--strategy", "multi_node_tp", "--nodes", "2")
@@ -156,13 +157,16 @@ def test_a_recipe_has_its_keys(operator: Operator, model: str) -> None:
     assert recipe.keys() == SHOWN
     assert recipe["id"] == model
     for variant in recipe["variants"].values():
-        assert variant.keys() == {"model_id", "precision", "vram_minimum_gb"}
+        assert variant.keys() == {"model_id", "precision", "vram_minimum_gb", "description"}
     for feature in recipe["features"].values():
         assert feature.keys() == {"description", "modes", "opt_in"}
     for preset in recipe["presets"].values():
-        assert preset.keys() == {"hardware", "strategy", "variants", "points", "evidence"}
+        assert preset.keys() == {
+            "hardware", "strategy", "variants", "description", "workload", "points",
+            "concurrency", "evidence",
+        }  # fmt: skip
     for note in recipe["notes"]:
-        assert note.keys() == {"title", "body"}
+        assert note.keys() == {"title", "body", "when"}
 
 
 @pytest.mark.parametrize("words", [("recipes", "list"), ("recipes", "show", M3)], ids=" ".join)

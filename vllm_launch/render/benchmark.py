@@ -13,5 +13,4 @@ def benchmark_command(shown: Shown) -> list[str]:
     """``vllm bench serve`` with the recipe's settings, for the model of the variant."""
     deployment, recipe = shown.deployment, shown.recipe
     model = deployment.processes[0].model if deployment else recipe.model.model_id
-    words = (word for option in options_of(recipe.benchmark) for word in option)
-    return [*BENCH, "--model", model, *words]
+    return [*BENCH, "--model", model, *(w for words in options_of(recipe.benchmark) for w in words)]
