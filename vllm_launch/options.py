@@ -219,6 +219,13 @@ WANTED = (
            help="Only what fits the GPUs that are here, or those of --hardware or --host-facts."),
     *MACHINE,
 )  # fmt: skip
+WAITING = (
+    Option(name="timeout", flags=("--timeout",), metavar="SECONDS", kind="count",
+           help="How long to wait until it is ready; without it, as long as its process lives, "
+                "and an hour for a server of which only the address is known."),
+    Option(name="request_timeout", flags=("--request-timeout",), metavar="SECONDS", kind="count",
+           help="How long one answer may take before the server counts as hung; 120 without it."),
+)  # fmt: skip
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
@@ -340,6 +347,21 @@ COMMANDS = (
         examples=(
             "vllm-launch client MiniMaxAI/MiniMax-M3",
             "vllm-launch client MiniMaxAI/MiniMax-M3 --url http://node7:8000 --output python",
+        ),
+    ),
+    Command(
+        name="verify", module="verify", argument="MODEL", argument_required=False,
+        argument_help=_MODEL,
+        help="Wait until a server is ready, and test what its recipe promises.",
+        options=(
+            URL.replace(help="The server's address; without it, where the plan has it listen."),
+            *WAITING, *CHOICE, *RUNTIME, TEXT_OR_JSON,
+        ),
+        passes_on=True,
+        examples=(
+            "vllm-launch verify MiniMaxAI/MiniMax-M3.1-Flash",
+            "vllm-launch verify --url http://10.0.0.1:8000",
+            "vllm-launch verify MiniMaxAI/MiniMax-M3 --url http://10.0.0.1:8000 -f text_only",
         ),
     ),
     Command(

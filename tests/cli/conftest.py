@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.launcher import Host, Operator
 from tests.host import nvml_stub
+from tests.running.player import Play, playing
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +40,10 @@ def _collecting() -> Iterator[None]:
 @pytest.fixture
 def host(nvml: Path) -> Host:
     return Host(nvml)
+
+
+@pytest.fixture
+def play() -> Iterator[Callable[..., Play]]:
+    """Start a server that plays vLLM, and does what it is told."""
+    with playing() as start:
+        yield start

@@ -61,7 +61,9 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_options_in_launcher_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = re.findall(
-        r"vllm-launch ((?:serve|explain|check|fit|detect|resolve|recipes|--)[^`\n]*)", text
+        r"vllm-launch ((?:serve|verify|status|logs|stop|explain|check|fit|detect|resolve|recipes"
+        r"|--)[^`\n]*)",
+        text,
     )
     used = {
         flag

@@ -58,14 +58,17 @@ class Plan(Record):
     passed_by_name: tuple[str, ...]  # variables whose values only the environment has
 
 
-def make(invocation: Invocation, settings: Settings) -> Plan:
-    """The plan that a command line asks for. Raises LaunchError for one that cannot be."""
+def make(invocation: Invocation, settings: Settings, *, anywhere: bool = False) -> Plan:
+    """The plan that a command line asks for; ``anywhere``: it need not be for this machine.
+
+    Raises LaunchError for one that cannot be.
+    """
     found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
         invocation.argument or ""
     )
     env, by_name = variables_from(settings.listed("env"), settings.source("env"))
     refuse_secret_arguments(invocation.passed)
-    resolved, host = chosen(found, invocation, settings, env)
+    resolved, host = chosen(found, invocation, settings, env, anywhere=anywhere)
     resolved = _without(resolved, by_name)
     _refuse_one_port_for_all(resolved, settings)
     endpoints = _endpoints(settings)

@@ -42,7 +42,7 @@ _USUAL = {
     "device": "Mooncake picks",
 }
 # What is filled in for a run; an export has its engine do it.
-COMMANDS = ("serve", "check", "explain")
+COMMANDS = ("serve", "check", "explain", "verify")
 
 
 class Left(Record):

@@ -1,0 +1,135 @@
+"""A server is waited for as long as it loads, and no longer."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.running.conftest import Playing
+from tests.running.player import Play
+from vllm_launch.running.address import Address, parsed
+from vllm_launch.running.readiness import Progress
+from vllm_launch.running.waiting import Server, wait
+
+
+class Process(Server):
+    """A server with a process that ends after some looks, and a log."""
+
+    watched = True
+    follows_log = True
+
+    def __init__(self, address: Address, log: tuple[str, ...] = (), ends_after: int = 10**9):
+        super().__init__(address)
+        self.log = list(log)
+        self.left = ends_after
+
+    def ended(self) -> str:
+        self.left -= 1
+        return "the server ended with status 1" if self.left < 0 else ""
+
+    def lines(self) -> list[str]:
+        return [self.log.pop(0)] if self.log else []
+
+
+@pytest.fixture
+def nowhere() -> Iterator[Address]:
+    """An address that is taken, and where nothing listens."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield Address(host="127.0.0.1", port=taken.getsockname()[1])
+
+
+@pytest.fixture
+def deaf() -> Iterator[Address]:
+    """Where connections are taken, and no request is ever read."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        yield Address(host="127.0.0.1", port=listening.getsockname()[1])
+
+
+def ignore(_: Progress) -> None:
+    pass
+
+
+def test_a_server_that_answers_is_ready(play: Playing) -> None:
+    assert wait(Server(parsed(play().url)), ignore, 5, 5).ready
+
+
+def test_one_that_is_not_ready_yet_is_waited_for(play: Playing) -> None:
+    server = play(not_ready_looks=3)
+    assert wait(Server(parsed(server.url)), ignore, None, 5).ready
+    assert server.looks == 4
+
+
+def test_one_that_listens_late_is_waited_for(nowhere: Address) -> None:
+    def listen() -> None:
+        time.sleep(0.3)
+        server = Play({}, ("127.0.0.2", nowhere.port))
+        with closing(server.socket):
+            server.timeout = 5
+            server.handle_request()
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    waited = wait(Process(nowhere.replace(host="127.0.0.2")), ignore, None, 5)
+    thread.join()
+    assert waited.ready
+
+
+def test_a_dead_process_fails_at_once(nowhere: Address) -> None:
+    began = time.monotonic()
+    waited = wait(Process(nowhere, ends_after=2), ignore, None, 60)
+    assert (waited.ready, waited.dead) == (False, True)
+    assert waited.what == "the server ended with status 1"
+    assert time.monotonic() - began < 2
+
+
+def test_another_servers_answer_does_not_make_a_dead_one_ready(play: Playing) -> None:
+    waited = wait(Process(parsed(play().url), ends_after=1), ignore, None, 60)
+    assert (waited.ready, waited.dead) == (False, True)
+
+
+def test_a_limit_holds_where_one_is_set(nowhere: Address) -> None:
+    waited = wait(Server(nowhere), ignore, 0.3, 60)
+    assert waited.what == "not ready after 0.3 s: nothing listens there"
+
+
+@pytest.mark.parametrize("told", [{"hangs": "everything"}, None], ids=["reads", "reads nothing"])
+def test_a_server_that_hangs_is_told(play: Playing, deaf: Address, told: dict | None) -> None:
+    address = parsed(play(**told).url) if told else deaf
+    waited = wait(Process(address), ignore, None, 0.5)
+    assert waited.what == ("it hangs: for 0.5 s, took the request, and did not answer in 0.5 s")
+
+
+def test_a_server_that_goes_on_answering_with_errors_hangs(play: Playing) -> None:
+    waited = wait(Server(parsed(play(health=503).url)), ignore, None, 0.3)
+    assert waited.what == "it hangs: for 0.3 s, it answers with 503"
+
+
+def test_what_speaks_another_protocol_is_never_ready(play: Playing) -> None:
+    waited = wait(Server(parsed(play(garbage=True).url)), ignore, 0.3, 5)
+    assert waited.what == "not ready after 0.3 s: what answers there does not speak HTTP"
+
+
+@pytest.mark.parametrize("key", [None, "a-key"])
+def test_without_a_health_path_the_models_do(play: Playing, key: str | None) -> None:
+    assert wait(Server(parsed(play(health=404, key=key).url)), ignore, 5, 5).ready
+
+
+def test_the_address_that_was_bound_is_asked(play: Playing, nowhere: Address) -> None:
+    bound = play().url
+    process = Process(nowhere, log=("x", f"INFO Starting vLLM server on {bound}"))
+    assert wait(process, ignore, 5, 5).ready
+    assert process.address == parsed(bound)
+
+
+def test_progress_is_told() -> None:
+    told: list[Progress] = []
+    log = ("vLLM API server version 0.32.0", "Loading weights took 2.00 seconds")
+    wait(Process(Address(host="127.0.0.1", port=9), log=log, ends_after=6), told.append, None, 5)
+    stages = dict.fromkeys(each.stage for each in told)
+    assert list(stages) == ["start", "weights"]

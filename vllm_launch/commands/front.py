@@ -1,0 +1,78 @@
+"""Which process of a plan answers requests, where, and what it promises."""
+
+from __future__ import annotations
+
+from ..errors import LaunchError, UsageError
+from ..running.address import PORT, Address, of_process, reached
+from ..running.promise import Promise, promised
+from .plan import make
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..commandline import Invocation
+    from ..model.deployment import ProcessPlan
+    from ..settings import Settings
+    from .plan import Plan
+
+_BEFORE = ("frontend", "router", "proxy")  # what answers in the servers' place
+
+
+def front(invocation: Invocation, settings: Settings) -> tuple[Address, Promise]:
+    """Where a plan's requests go, and what is promised. Raises LaunchError."""
+    plan = make(invocation, settings, anywhere=settings["url"] is not None)
+    return address_of(plan, settings), promise_of(plan)
+
+
+def promise_of(plan: Plan) -> Promise:
+    """What a plan's answering process promises. Raises UsageError where none answers."""
+    return promised(plan.deployment, _server(plan))
+
+
+def address_of(plan: Plan, settings: Settings) -> Address:
+    """Where a plan's requests go, seen from this machine. Raises UsageError where none do."""
+    before = next((part for part in plan.parts if part.role in _BEFORE and part.argv), None)
+    if before is not None:
+        listens = _word(before.argv, "--host")
+        port = _word(before.argv, "--port")
+        number = int(port) if port.isdecimal() else before.port
+        return Address(host=reached("" if "$" in listens else listens), port=number or PORT)
+    process = _server(plan)
+    part = next((part for part in plan.parts if part.plan is process), None)
+    contained = settings["runtime"] in ("docker", "podman")
+    host: str | None = (settings["host"] or "") if contained else None  # where it is published
+    return of_process(process, part.port if part is not None else None, host)
+
+
+def _server(plan: Plan) -> ProcessPlan:
+    """The first server that answers HTTP."""
+    for process in plan.processes or plan.deployment.processes:
+        if not any(flag == "--headless" for flag, _, _ in process.arguments):
+            return process
+    raise UsageError(
+        "this process answers no requests: another node's does",
+        hint="verify the head's, or name its address with --url",
+    )
+
+
+def _word(argv: Sequence[str], flag: str) -> str:
+    """The word after a flag; "" where there is none."""
+    words = list(argv)
+    return words[words.index(flag) + 1] if flag in words[:-1] else ""
+
+
+def of_model(model: str, settings: Settings) -> Promise | None:
+    """What a model's recipe promises where nothing is chosen; None where no recipe has it."""
+    from ..catalog.shelf import Shelf
+    from ..model.choice import Request
+    from ..resolve.resolver import Resolver
+
+    try:
+        found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(model)
+        library = found.library
+        resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+        deployment = resolver.resolve(resolver.choose(Request(variant=found.variant)))
+    except LaunchError:
+        return None
+    return promised(deployment, deployment.processes[0])

@@ -1,0 +1,165 @@
+"""A small HTTP client: every exchange has an end in time and in bytes, and no proxy is asked."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from contextlib import contextmanager
+
+from ..model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .address import Address
+
+MOST = 16 << 20  # bytes of an answer
+_CHUNK = 1 << 16
+
+
+class Asked(Record):
+    """A request."""
+
+    method: str = "GET"
+    path: str
+    body: bytes | None = None
+    content_type: str = "application/json"
+    key: str | None = None  # sent as a bearer token, to this address alone
+
+
+class Reply(Record):
+    """An answer, or as much of it as came."""
+
+    status: int
+    kind: str = ""  # its content type
+    body: bytes = b""
+    cut: str = ""  # why there is no more of it; "": it is whole
+
+
+class NoReply(Exception):
+    """No answer at all; ``silent``: something took the request and never answered."""
+
+    def __init__(self, what: str, *, silent: bool = False, refused: bool = False) -> None:
+        super().__init__(what)
+        self.what = what
+        self.silent = silent
+        self.refused = refused
+
+
+class _Socket(http.client.HTTPConnection):
+    """A connection by a socket in the file system."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def exchange(address: Address, asked: Asked, seconds: float, most: int = MOST) -> Reply:
+    """Send a request and read the answer, within so many seconds in all.
+
+    Redirects are not followed: a key must not go elsewhere. Raises NoReply.
+    """
+    connection = _connection(address, seconds)
+    connected = False
+    with _deadline(connection, seconds) as expired:
+        try:
+            connection.connect()
+            connected = True
+            connection.request(
+                asked.method, address.prefix + asked.path, asked.body, _headers(asked)
+            )
+            response = connection.getresponse()
+            return _read(response, most, expired, seconds)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise _no_reply(error, connected, expired.is_set(), seconds) from None
+        finally:
+            connection.close()
+
+
+def _read(
+    response: http.client.HTTPResponse, most: int, expired: threading.Event, seconds: float
+) -> Reply:
+    """An answer to its end. What comes is kept, whatever ends it."""
+    chunks: list[bytes] = []
+    size, cut = 0, ""
+    wanted = response.length
+    try:
+        while size <= most and (chunk := response.read1(_CHUNK)):
+            chunks.append(chunk)
+            size += len(chunk)
+    except (OSError, http.client.HTTPException, ValueError):
+        cut = "the connection ended in the middle of the answer"
+    if wanted is not None and size < wanted:
+        cut = "the connection ended in the middle of the answer"
+    if expired.is_set():
+        cut = f"the answer was not whole after {seconds:g} s"
+    if size > most:
+        cut = f"the answer is longer than {most >> 20} MiB"
+    return Reply(
+        status=response.status,
+        kind=(response.getheader("Content-Type") or "").partition(";")[0].strip().lower(),
+        body=b"".join(chunks)[:most],
+        cut=cut,
+    )
+
+
+def _headers(asked: Asked) -> Mapping[str, str]:
+    headers = {"Accept": "*/*", "Connection": "close"}
+    if asked.body is not None:
+        headers["Content-Type"] = asked.content_type
+    if asked.key is not None:
+        headers["Authorization"] = f"Bearer {asked.key}"
+    return headers
+
+
+def _connection(address: Address, seconds: float) -> http.client.HTTPConnection:
+    if address.socket:
+        return _Socket(address.socket, seconds)
+    kind = http.client.HTTPSConnection if address.secure else http.client.HTTPConnection
+    return kind(address.host, address.port, timeout=seconds)
+
+
+@contextmanager
+def _deadline(connection: http.client.HTTPConnection, seconds: float) -> Iterator[threading.Event]:
+    """An end for the whole: a timeout of the socket's counts anew with every byte."""
+    expired = threading.Event()
+
+    def end() -> None:
+        expired.set()
+        try:
+            if connection.sock is not None:
+                connection.sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it ended by itself
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield expired
+    finally:
+        timer.cancel()
+
+
+def _no_reply(error: Exception, connected: bool, expired: bool, seconds: float) -> NoReply:
+    if expired or isinstance(error, TimeoutError):
+        if connected:
+            return NoReply(f"took the request, and did not answer in {seconds:g} s", silent=True)
+        return NoReply(f"no connection in {seconds:g} s")
+    if isinstance(error, ConnectionRefusedError | FileNotFoundError):
+        return NoReply("nothing listens there", refused=True)
+    if isinstance(error, ConnectionError):
+        return NoReply("the connection was closed without an answer")
+    if isinstance(error, http.client.HTTPException):
+        return NoReply("what answers there does not speak HTTP")
+    if isinstance(error, UnicodeError):
+        return NoReply("the request cannot be written: a key has to be of ASCII characters")
+    said = getattr(error, "strerror", None) or str(error)
+    return NoReply(str(said))

@@ -1,0 +1,126 @@
+"""Waiting until a server is ready: by its process, its log and what it answers."""
+
+from __future__ import annotations
+
+from ..model.record import Record
+from .address import parsed
+from .http import Asked, NoReply, exchange
+from .readiness import Progress, Reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .address import Address
+
+_PROBE = 10.0  # seconds for one look
+_PAUSES = (0.05, 0.1, 0.2, 0.4, 1.0)  # seconds between looks; the last one stays
+
+
+class Server:
+    """What is waited for. This one is an address alone: nothing is known of its process."""
+
+    watched = False  # whether anything is known of its process
+    follows_log = False  # whether the address that its log names is one to be asked
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+
+    def ended(self) -> str:
+        """How its process ended; "" while it lives, or where nothing is known of it."""
+        return ""
+
+    def lines(self) -> list[str]:
+        """What its log has had since the last call."""
+        return []
+
+
+class Waited(Record):
+    """What came of waiting."""
+
+    ready: bool
+    what: str = ""  # why not
+    dead: bool = False
+    seconds: float = 0.0
+
+
+def wait(
+    server: Server,
+    tell: Callable[[Progress], None],
+    seconds: float | None,
+    silence: float,
+) -> Waited:
+    """Wait until a server answers, ends or hangs; no longer than ``seconds``, where that is given.
+
+    Loading may take hours: while a process lives and is not heard, it loads. ``silence`` is how
+    long one may take requests without answering, or answer with errors, before it counts as hung.
+    """
+    from time import monotonic, sleep
+
+    began = monotonic()
+    looks = _Looks(server, silence)
+    reader = Reader()
+    pauses = iter(_PAUSES)
+    pause = 0.0
+    while True:
+        ended = server.ended()
+        for line in server.lines():
+            if reader.take(line):
+                tell(reader.progress)
+        if ended:
+            return Waited(ready=False, what=ended, dead=True, seconds=monotonic() - began)
+        if server.follows_log and reader.progress.bound:
+            server.address = parsed(reader.progress.bound)
+        if looks.ready() and not server.ended():
+            return Waited(ready=True, seconds=monotonic() - began)
+        if looks.hangs:
+            return Waited(ready=False, what=looks.hangs, seconds=monotonic() - began)
+        if seconds is not None and monotonic() - began >= seconds:
+            what = f"not ready after {seconds:g} s: {looks.last}"
+            return Waited(ready=False, what=what, seconds=monotonic() - began)
+        tell(reader.progress)
+        pause = next(pauses, pause)
+        sleep(pause)
+
+
+class _Looks:
+    """Looks at a server, and since when it answers none of them, or wrongly."""
+
+    def __init__(self, server: Server, silence: float) -> None:
+        self._server = server
+        self._silence = silence
+        self._since: float | None = None
+        self.last = ""
+        self.hangs = ""
+
+    def ready(self) -> bool:
+        from time import monotonic
+
+        seconds = min(_PROBE, self._silence)
+        began = monotonic()
+        try:
+            status = self._ask("/health", seconds)
+            if status in (401, 403, 404, 405):  # not vLLM's own: behind a proxy, say
+                status = self._ask("/v1/models", seconds)
+                status = 200 if status == 401 else status
+        except NoReply as error:
+            self._not_ready(error.what, began if error.silent else None)
+            return False
+        if status != 200:
+            self._not_ready(f"it answers with {status}", began)
+        return status == 200
+
+    def _ask(self, path: str, seconds: float) -> int:
+        return exchange(self._server.address, Asked(path=path), seconds, most=1 << 20).status
+
+    def _not_ready(self, what: str, since: float | None) -> None:
+        """Remember a look. One that was refused says that the server is still loading."""
+        from time import monotonic
+
+        self.last = what
+        if since is None:
+            self._since = None
+            return
+        self._since = since if self._since is None else self._since
+        if monotonic() - self._since >= self._silence:
+            self.hangs = f"it hangs: for {self._silence:g} s, {what}"
