@@ -465,3 +465,35 @@ def test_a_stores_own_file_has_to_be_there(operator: Operator) -> None:
     operator.install("python3")
     ran = operator.run("check", *STORE[1:], "--role", "store", *MASTER)
     assert ran.status == 0, ran.out
+
+
+GIVEN = {
+    "HEAD_IP": "10.0.0.1", "IFACE_NAME": "eth7", "PREFILL_NODE_1": "10.0.0.1",
+    "PREFILL_NODE_2": "10.0.0.2", "DECODE_NODE_1": "10.0.0.3", "MOONCAKE_MASTER_IP": "10.0.0.9",
+    "VLLM_INSTANCE_1": "10.0.0.1", "VLLM_INSTANCE_2": "10.0.0.2",
+}  # fmt: skip
+WHOLE = {
+    "two nodes": TWO_NODES,
+    "data parallel over nodes": (*TWO_NODES[:4], "--strategy", "multi_node_dep", "--nodes", "3"),
+    "trays": (*POOLS, "--prefill", "2:dep", "--decode", "1:tp"),
+    "one host": SHARED,
+    "a store": STORE,
+    "an embedded store": (*TWO_NODES[:4], "--kv-offload", "kv_store_distributed_mooncake"),
+    "a companion": (*TWO_NODES[:4], "--kv-offload", "lmcache"),
+}
+
+
+@pytest.mark.parametrize("line", WHOLE.values(), ids=WHOLE)
+def test_each_part_runs_as_the_whole_view_says(operator: Operator, line: tuple[str, ...]) -> None:
+    for name in ("vllm", "vllm-router", "mooncake_master", "lmcache", "python3"):
+        operator.install(name)
+    (operator.cwd / "all.env").write_text("".join(f"{k}={v}\n" for k, v in GIVEN.items()))
+    line = (*line, "--endpoint", "@all.env", "--skip", "all")
+    parts = operator.run(*line, "--output", "json").json["deployment"]["parts"]
+    instances = [part for part in parts if part["role"] == "instance"]
+    for part in parts:
+        rank = part["node"] if len(instances) > 1 and part in instances else part["rank"]
+        ran = operator.run(*line, "--role", part["role"], "--node-rank", str(rank))
+        assert ran.argv == part["argv"][1:], part["name"]
+        assert ran.record["env"] == operator.env | part["env"], part["name"]
+        assert part["placeholders"] == []
