@@ -34,6 +34,10 @@ class UsageError(LaunchError):
     exit_status = 2
 
 
+class UnknownRecipe(UsageError):
+    """There is no recipe of a model."""
+
+
 class RecipeError(LaunchError):
     """A recipe, or a file beside it, is not valid; ``problems`` holds every fault found."""
 

@@ -41,6 +41,8 @@ def check(operator: Operator, line: tuple[str, ...], told: tuple[str, ...], stat
             ("serve", "MiniMaxAI/MiniMax-M3.1-Flsh", "--hardware", "b300"),
             "there is no recipe for 'MiniMaxAI/MiniMax-M3.1-Flsh'",
             f"did you mean {FLASH} or {M3} or MiniMaxAI/MiniMax-M2.7?",
+            "to plan without a recipe, by its config: "
+            "hf download MiniMaxAI/MiniMax-M3.1-Flsh config.json",
         ),
         case(
             "recipe without its owner",

@@ -17,7 +17,7 @@ PART = {
 }  # fmt: skip
 DEPLOYMENT = {
     "deploy_type", "hardware", "variant", "strategy", "nodes", "image", "processes", "router",
-    "companions", "recipe", "origin", "reasons", "settings",
+    "companions", "recipe", "origin", "verified", "reasons", "settings",
 }  # fmt: skip
 STORE = {"instances", "master", "mooncake_config", "store_config", "store_command"}
 GPU = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import LaunchError, UsageError
+from ..errors import LaunchError, UnknownRecipe, UsageError
 from ..model.record import Record
 from .files import config_directory, read_bytes
 from .library import Library, bundled, foreign
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..model.checkpoint import Checkpoint
     from ..model.origin import Origin
     from ..model.recipe import Recipe
 
@@ -28,12 +29,20 @@ class Found(Record):
     overlays: tuple[str, ...] = ()  # the files that were laid over it, the nearest last
     variant: str | None = None  # where the name was that variant's checkpoint
     model_path: str | None = None  # where the name was a local checkpoint
+    checkpoint: Checkpoint | None = None  # what a plan is made from that no recipe stands behind
 
     @property
     def origin(self) -> Origin:
         """Which source, revision and bytes the recipe is from; it takes reading and hashing."""
         from ..model.origin import Origin
 
+        if self.checkpoint is not None:
+            from hashlib import sha256
+
+            digest = sha256(read_bytes(self.path, self.path)).hexdigest()
+            return Origin(
+                source=f"no recipe: {self.path}", digest=f"sha256:{digest}", verified=False
+            )
         return Origin(
             source=self.source or self.library.source,
             digest=self.library.digest(self.path),
@@ -77,7 +86,7 @@ class Shelf:
             return self._from_checkpoint(_absolute(model))
         found = self._by_name(model) or self._by_checkpoint_id(model)
         if found is None:
-            raise UsageError(f"there is no recipe for {model!r}", hint=self._suggestion(model))
+            raise UnknownRecipe(f"there is no recipe for {model!r}", hint=self._suggestion(model))
         return found
 
     def ids(self) -> Iterator[tuple[str, Library]]:
@@ -159,13 +168,13 @@ class Shelf:
                 f"{path} is no checkpoint: it has no config.json",
                 hint="name the directory that holds config.json and the weights",
             )
-        wanted = _repository(path).lower()
+        wanted = repository_of(path).lower()
         for recipe_id, library in self.ids():
             if wanted in _names(recipe_id.lower()):
                 return self._found(recipe_id, library).replace(model_path=path)
         found = self._serving(wanted, lambda served: wanted in _names(served))
         if found is None:
-            raise UsageError(
+            raise UnknownRecipe(
                 f"no recipe is named like the checkpoint {path}",
                 hint="name its directory like the repository it is from, as in "
                 "…/MiniMaxAI/MiniMax-M3",
@@ -224,7 +233,7 @@ def _mentions(path: str, wanted: str) -> bool:
         return False
 
 
-def _repository(path: str) -> str:
+def repository_of(path: str) -> str:
     """The repository that a checkpoint directory is named after; the hub cache's form too."""
     parts = path.split(os.sep)
     for part in reversed(parts):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from ..catalog.shelf import Shelf
 from ..host.checkpoint import find, read
 from ..model.choice import Request
 from ..resolve.fit import Load, fits
 from ..resolve.resolver import Resolver
+from .find import find_model
 from .plan import for_hardware
 
 TYPE_CHECKING = False
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the table of variants and strategies."""
-    found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
-        invocation.argument or ""
-    )
+    found = find_model(invocation.argument or "", settings)
     request, _ = for_hardware(Request(), settings, found.library.taxonomy, found)
     load = Load(
         checkpoint=_checkpoint(found),
@@ -38,7 +36,8 @@ def run(invocation: Invocation, settings: Settings) -> int:
         from ..render.envelope import envelope
         from ..render.fit import fit_record
 
-        sys.stdout.write(envelope("fit", fit_record(hardware, table)))
+        verified = found.checkpoint is None
+        sys.stdout.write(envelope("fit", fit_record(hardware, table, verified=verified)))
     else:
         from ..render.fit import fit_text
 
@@ -52,7 +51,13 @@ def table_for(
     """What of a recipe fits where it is planned for. Raises NothingFits where nothing could."""
     library = found.library
     resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
-    hardware = resolver.choose(request.replace(variant=found.variant)).hardware
+    choice = resolver.choose(request.replace(variant=found.variant))
+    hardware = choice.hardware
+    if found.checkpoint is not None:
+        from ..resolve.unrecorded import planned
+
+        recipe = planned(found.recipe, found.checkpoint, choice)
+        resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
     return hardware, fits(resolver, request, hardware, load)
 
 

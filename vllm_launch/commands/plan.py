@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ..catalog.shelf import Shelf
 from ..errors import NothingFits, UsageError
 from ..model.choice import Pool, Pools, Request
 from ..model.record import Record
@@ -12,6 +11,7 @@ from ..model.source import Source, paired
 from ..resolve.endpoints import expand_home, fill, placeholders
 from ..resolve.footprint import shortfall
 from ..resolve.resolver import Resolver
+from .find import find_model
 from .remarks import remarks
 from .secrets import refuse_secret_arguments, variables_from
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..catalog.shelf import Found
     from ..commandline import Invocation
+    from ..model.checkpoint import Checkpoint
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.host import HostFacts
     from ..model.part import Part
@@ -63,9 +64,7 @@ def make(invocation: Invocation, settings: Settings, *, anywhere: bool = False) 
 
     Raises LaunchError for one that cannot be.
     """
-    found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(
-        invocation.argument or ""
-    )
+    found = find_model(invocation.argument or "", settings)
     env, by_name = variables_from(settings.listed("env"), settings.source("env"))
     refuse_secret_arguments(invocation.passed)
     resolved, host = chosen(found, invocation, settings, env, anywhere=anywhere)
@@ -136,7 +135,29 @@ def chosen(
     machine = settings["hardware"] or settings["host_facts"] or settings["gpus"]
     if machine or not anywhere:
         request, host = for_hardware(request, settings, library.taxonomy, found)
+    if found.checkpoint is not None:
+        return _without_recipe(found, found.checkpoint, resolver, request, host), host
     return _fronted(_resolved(resolver, request, host), settings), host
+
+
+def _without_recipe(
+    found: Found, checkpoint: Checkpoint, resolver: Resolver, request: Request, host: Host | None
+) -> Deployment:
+    """The deployment of a model that no recipe is of, by its config."""
+    from ..resolve import unrecorded
+
+    choice = resolver.choose(request)
+    recipe = unrecorded.planned(found.recipe, checkpoint, choice)
+    again = Resolver(recipe, resolver.taxonomy, resolver.strategy, resolver.kv_store)
+    deployment = _resolved(again, request, host)
+    notes = unrecorded.remarks(recipe, checkpoint, choice)
+    reasons = tuple(
+        (subject, picked, "the only one" if subject == "variant" else why)
+        for subject, picked, why in deployment.choice.reasons
+    )
+    return deployment.replace(
+        choice=deployment.choice.replace(reasons=reasons), notes=(*deployment.notes, *notes)
+    )
 
 
 def _is_alone(deployment: Deployment) -> bool:

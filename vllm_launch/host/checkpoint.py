@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 64 << 20  # an index of a large model lists some hundred thousand tensors
 _VALUE_BYTES = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
+_EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
+# By what a quantisation calls itself: the precision, and the bits of a weight with its scales.
+_QUANTISED = {
+    "nvfp4": ("nvfp4", 4.5),
+    "mxfp4": ("mxfp4", 4.25),
+    "mxfp8": ("mxfp8", 8.25),
+    "fp8": ("fp8", 8.0),
+    "float8": ("fp8", 8.0),
+    "awq": ("awq", 4.5),
+    "gptq": ("gptq", 4.5),
+    "int8": ("int8", 8.0),
+    "int4": ("int4", 4.5),
+}
+# vLLM computes a float32 checkpoint in 16 bits.
+_PLAIN = {"bfloat16": ("bf16", 16.0), "float16": ("fp16", 16.0), "float32": ("fp32", 16.0)}
 
 
 def find(model: str, environ: Mapping[str, str]) -> str | None:
@@ -76,6 +91,7 @@ def read(path: str) -> Checkpoint | None:
         head_dim = hidden // heads
     dims = (hidden, _count(shape, "intermediate_size"))
     experts = (_count(shape, "moe_intermediate_size"),)
+    precision, bits = _precision(config, shape)
     return Checkpoint(
         path=path,
         layers=_count(shape, "num_hidden_layers"),
@@ -89,8 +105,33 @@ def read(path: str) -> Checkpoint | None:
         block_size=_block_size(config),
         context_length=_count(shape, "max_position_embeddings"),
         weight_bytes=_weight_bytes(path),
-        value_bytes=_VALUE_BYTES.get(str(shape.get("torch_dtype") or shape.get("dtype")), 2.0),
+        value_bytes=_VALUE_BYTES.get(_dtype(shape), 2.0),
+        hidden_size=hidden,
+        intermediate_size=dims[1],
+        experts=next(filter(None, (_count(shape, key) for key in _EXPERTS)), None),
+        expert_size=experts[0],
+        vocab_size=_count(shape, "vocab_size"),
+        tied=shape.get("tie_word_embeddings") is True,
+        precision=precision,
+        bits=bits,
+        own_code=isinstance(config.get("auto_map"), dict),
     )
+
+
+def _dtype(shape: Mapping[str, Any]) -> str:
+    return str(shape.get("torch_dtype") or shape.get("dtype"))
+
+
+def _precision(config: Mapping[str, Any], shape: Mapping[str, Any]) -> tuple[str, float | None]:
+    """What the weights are in, and the bits of one; a quantisation that is not known has none."""
+    said = config.get("quantization_config") or shape.get("quantization_config")
+    if not isinstance(said, dict):
+        return _PLAIN.get(_dtype(shape), ("", None))
+    words = [str(said.get(key, "")).lower() for key in ("quant_algo", "format", "quant_method")]
+    for name, meant in _QUANTISED.items():
+        if any(name in word for word in words):
+            return meant
+    return "", None
 
 
 def _json(path: str) -> dict[str, Any] | None:

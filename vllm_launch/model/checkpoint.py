@@ -21,3 +21,12 @@ class Checkpoint(Record):
     context_length: int | None = None  # tokens
     weight_bytes: int | None = None  # as the safetensors index counts them
     value_bytes: float = 2.0  # of one KV cache value, as the model computes
+    hidden_size: int | None = None
+    intermediate_size: int | None = None
+    experts: int | None = None  # of each layer; None: a dense model
+    expert_size: int | None = None  # their intermediate size
+    vocab_size: int | None = None
+    tied: bool = False  # one matrix for embeddings in and out
+    precision: str = ""  # as recipes call it: "bf16", "fp8", "nvfp4", "awq", …
+    bits: float | None = None  # of one weight, with its share of scales
+    own_code: bool = False  # it is loaded by code that it brings along

@@ -13,6 +13,7 @@ class Origin(Record):
     revision: str = ""  # a commit, a synced revision, the launcher's version; "" where not known
     overlays: tuple[tuple[str, str], ...] = ()  # file and digest of each, the nearest last
     shadowed: tuple[str, ...] = ()  # farther sources that have a recipe of the same name
+    verified: bool = True  # False: no recipe stands behind the plan
 
 
 class Listed(Record):

@@ -43,6 +43,7 @@ def deployment_envelope(
     shown = deployment.replace(processes=tuple(processes))
     body = deployment_record(shown, setup) if setup is not None else deployment_record(shown)
     body["recipe"] = deployment.recipe.id
+    body["verified"] = origin.verified
     body["origin"] = origin_record(origin)
     if deployment.store is not None:
         body["store_command"] = deployment.store.store_command

@@ -38,10 +38,13 @@ def _barred(fit: Fit) -> bool:
     return not fit.fits and (fit.headroom_gb or 0) >= 0
 
 
-def fit_record(hardware: HardwareProfile, table: Sequence[Fit]) -> dict[str, Any]:
+def fit_record(
+    hardware: HardwareProfile, table: Sequence[Fit], *, verified: bool = True
+) -> dict[str, Any]:
     """The same for programs; memory in GB (1e9 bytes)."""
     return {
         "hardware": hardware.id,
+        "verified": verified,
         "gpus": hardware.gpu_count,
         "vram_gb": hardware.vram_gb,
         "fits": [

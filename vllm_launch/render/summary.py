@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..model.deployment import Deployment
     from ..model.recipe import Note, Recipe
 
-_USUAL = ("asked for", "the recipe's default")
+_USUAL = ("asked for", "the recipe's default", "the only one")
 
 
 def summary(deployment: Deployment) -> str:

@@ -1,0 +1,132 @@
+"""A plan for a model that no recipe is of, from its config.json alone. Nobody has verified it."""
+
+from __future__ import annotations
+
+from ..model.recipe import Meta, Model, Recipe, Size, Variant
+from ..model.source import Source, paired
+from .hardware import memory_per_gpu
+from .shapes import kv_bytes_per_token, legal_tp_sizes, why_not_tp
+from .weights import weight_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..model.checkpoint import Checkpoint
+    from ..model.choice import Choice
+    from ..model.source import Arguments
+    from ..model.taxonomy import HardwareProfile
+
+GENERIC = "generic plan: config.json"
+_GB = 1e9
+_HEADROOM = 1.2  # what recipes allow for weights
+_UTILIZATION = 0.9  # vLLM's own default of --gpu-memory-utilization
+_ACTIVATIONS = 0.05  # of a GPU's memory, beside weights and KV cache
+_ROOM = 32768  # tokens of KV cache that are worth another GPU
+_STEP = 1024  # a context is a multiple of these
+
+
+def draft(model_id: str, checkpoint: Checkpoint, profiles: Mapping[str, HardwareProfile]) -> Recipe:
+    """The recipe as far as no hardware is known: what the weights take, and where they may run.
+
+    That is everywhere: on profiles that only some recipes are for, too.
+    """
+    where = Source(layer=GENERIC, file=f"{checkpoint.path}/config.json", line=1)
+    known = weight_bytes(checkpoint)
+    variant = Variant(
+        id="default",
+        precision=checkpoint.precision,
+        vram_minimum_gb=round(known[0] * _HEADROOM / _GB, 1) if known else None,
+        where=where,
+    )
+    return Recipe(
+        id=model_id,
+        where=where,
+        meta=Meta(hardware={p.id: "unverified" for p in profiles.values() if p.restricted}),
+        model=Model(model_id=model_id, context_length=checkpoint.context_length),
+        variants={"default": variant},
+        compatible_strategies=("single_node_tp", "multi_node_tp"),
+    )
+
+
+def planned(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Recipe:
+    """The draft with the TP size and the context that the chosen hardware has room for."""
+    hardware = choice.hardware
+    size = choice.request.tp or tp_size(checkpoint, hardware)
+    ranks = size
+    if choice.strategy == "multi_node_tp":
+        ranks = hardware.gpu_count * choice.nodes
+    tp = Size(by_key={"default": size}, where=Source(layer=f"{GENERIC} {_heads(checkpoint)}"))
+    variant = recipe.variants["default"].replace(tp=tp)
+    context = fitting_context(checkpoint, hardware, ranks)
+    args: Arguments = ()
+    if context is not None:
+        source = Source(
+            layer=f"{GENERIC} max_position_embeddings={checkpoint.context_length}",
+            detail=f"KV cache for {context} tokens on {ranks} GPU{'s' * (ranks > 1)}, estimated",
+        )
+        args = paired([("--max-model-len", source), (str(context), source)])
+    return recipe.replace(variants={"default": variant}, model=recipe.model.replace(base_args=args))
+
+
+def tp_size(checkpoint: Checkpoint, hardware: HardwareProfile) -> int:
+    """The smallest TP size that the shape allows and that has room for weights and KV cache.
+
+    Where none has, or nothing is known of the weights, the largest that the shape allows.
+    """
+    legal = legal_tp_sizes(checkpoint, hardware.gpu_count, expert_parallel=False) or (1,)
+    known = weight_bytes(checkpoint)
+    if known is None:
+        return legal[-1]
+    share = memory_per_gpu(hardware) * _GB
+    holding = [size for size in legal if known[0] * _HEADROOM <= share * size]
+    wanted = min(checkpoint.context_length or _ROOM, _ROOM)
+    roomy = [size for size in holding if _tokens(checkpoint, hardware, size, wanted) >= wanted]
+    return (roomy or holding[-1:] or legal[-1:])[0]
+
+
+def _tokens(checkpoint: Checkpoint, hardware: HardwareProfile, ranks: int, otherwise: int) -> int:
+    """Tokens of KV cache beside the weights; ``otherwise`` where that cannot be estimated."""
+    per_token = kv_bytes_per_token(checkpoint, None, ranks)
+    known = weight_bytes(checkpoint)
+    if not per_token or known is None:
+        return otherwise
+    share = memory_per_gpu(hardware) * _GB * (_UTILIZATION - _ACTIVATIONS)
+    return max(0, int((share - known[0] / ranks) / per_token))
+
+
+def fitting_context(checkpoint: Checkpoint, hardware: HardwareProfile, ranks: int) -> int | None:
+    """The context to serve with, where the model's own does not fit; None where it does."""
+    own = checkpoint.context_length
+    if own is None:
+        return None
+    tokens = _tokens(checkpoint, hardware, ranks, own)
+    return max(_STEP, tokens // _STEP * _STEP) if tokens < own else None
+
+
+def _heads(checkpoint: Checkpoint) -> str:
+    """The figures that decide which sizes there are, as the config has them."""
+    known = weight_bytes(checkpoint)
+    figures = {
+        "num_attention_heads": checkpoint.attention_heads,
+        "num_key_value_heads": checkpoint.kv_heads,
+    }
+    said = ", ".join(f"{name}={value}" for name, value in figures.items() if value)
+    return "; ".join(filter(None, (said, known[1] if known else "weights unknown")))
+
+
+def remarks(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Iterator[str]:
+    """What to know of a plan that was made so."""
+    known = weight_bytes(checkpoint)
+    weights = known[1] if known else "nothing is known of the weights' size: all GPUs are taken"
+    yield f"{checkpoint.precision or 'precision unknown'}; {weights}"
+    size = choice.request.tp
+    refused = why_not_tp(checkpoint, size, expert_parallel=False) if size else None
+    if refused:
+        yield f"--tp {size}: {refused}"
+    if recipe.model.base_args:
+        own, context = checkpoint.context_length, recipe.model.base_args[0][1][1]
+        yield f"context {context} tokens instead of {own}: the KV cache has no room for more"
+    yield "no tool call parser, reasoning parser or drafting: a config does not say which"
+    if checkpoint.own_code:
+        yield "the checkpoint has code of its own, which -- --trust-remote-code would run"
