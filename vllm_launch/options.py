@@ -470,6 +470,21 @@ COMMANDS = (
         ),
     ),
     Command(
+        name="recipes new", module="new", argument="ORG/MODEL",
+        argument_help="The model; what its config.json says is filled in where it is at hand.",
+        help="Write a recipe to begin with.",
+        options=(
+            Option(name="out", flags=("--out",), metavar="FILE",
+                   help="Write it there; without it, it is printed."),
+            Option(name="force", flags=("--force",), kind="flag",
+                   help="Write over a file that is there."),
+        ),
+        examples=(
+            "vllm-launch recipes new acme/Model-70B",
+            "vllm-launch recipes new acme/Model-70B --out my-recipes/models/acme/Model-70B.yaml",
+        ),
+    ),
+    Command(
         name="recipes lint", module="lint", argument="PATH", argument_required=False,
         argument_many=True,
         argument_help="A recipe file or a recipes directory; without one, all that are in use.",

@@ -115,6 +115,7 @@ def read(path: str) -> Checkpoint | None:
         precision=precision,
         bits=bits,
         own_code=isinstance(config.get("auto_map"), dict),
+        sees=isinstance(config.get("vision_config"), dict),
     )
 
 

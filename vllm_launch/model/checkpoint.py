@@ -30,3 +30,4 @@ class Checkpoint(Record):
     precision: str = ""  # as recipes call it: "bf16", "fp8", "nvfp4", "awq", …
     bits: float | None = None  # of one weight, with its share of scales
     own_code: bool = False  # it is loaded by code that it brings along
+    sees: bool = False  # it has a part for images
