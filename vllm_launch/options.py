@@ -481,7 +481,7 @@ COMMANDS = (
         ),
         examples=(
             "vllm-launch recipes new acme/Model-70B",
-            "vllm-launch recipes new acme/Model-70B --out my-recipes/models/acme/Model-70B.yaml",
+            "vllm-launch recipes new acme/Model-70B --out Model-70B.yaml",
         ),
     ),
     Command(
