@@ -46,6 +46,14 @@ def told(path: Path, model: str = MODEL) -> str:
     )
 
 
+def test_a_cpu_is_asked_for_what_weights_and_some_requests_need(
+    operator: Operator,
+) -> None:
+    cached(operator, num_hidden_layers=2, hidden_size=128, intermediate_size=256, vocab_size=400)
+    ran = operator.run("serve", MODEL, "--hardware", "xeon6", "--dry-run")
+    assert "  --gpu-memory-utilization 0.30 \\\n" in ran.out, ran.err
+
+
 def test_it_is_planned_and_told_loudly(operator: Operator) -> None:
     path = cached(operator)
     ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run")

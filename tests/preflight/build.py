@@ -43,6 +43,7 @@ BRANDS = {
     "gb200": "NVIDIA",
     "mi355x": "AMD",
     "ironwood": "Google",
+    "xeon6": "Intel",
 }
 _BY_CODE = {check.code: check for check in CHECKS}
 
@@ -113,7 +114,7 @@ def process(
 
 def profile(hardware: str = "h200", gpus: int = 8) -> HardwareProfile:
     """A hardware profile."""
-    generation = "amd" if BRANDS[hardware] == "AMD" else "hopper"
+    generation = {"AMD": "amd", "Intel": "cpu"}.get(BRANDS[hardware], "hopper")
     return HardwareProfile(
         id=hardware, brand=BRANDS[hardware], generation=generation, gpu_count=gpus, vram_gb=1128
     )

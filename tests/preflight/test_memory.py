@@ -17,6 +17,7 @@ from tests.preflight.build import (
     unread,
 )
 from vllm_launch.model.deployment import KvStorePlan
+from vllm_launch.model.host import HostFacts, NumaNode
 from vllm_launch.model.system import Cgroup, Filesystem
 from vllm_launch.preflight.memory import pinned
 from vllm_launch.preflight.units import as_bytes, size
@@ -43,7 +44,41 @@ def shm(free: int) -> Filesystem:
     return Filesystem(path="/dev/shm", size=64 * GIB, free=free)
 
 
+XEON = HostFacts(numa_nodes=tuple(NumaNode(node=n, cpus=8, memory_bytes=64 * GIB) for n in (0, 1)))
+
 CASES = [
+    Case(
+        "CPU_MEMORY",
+        "found",
+        "vLLM's default of both nodes",
+        situation(TP2, hardware="xeon6", facts=XEON, memory_available_bytes=100 * GIB),
+        ["fail: 117.8 GiB of memory asked for (0.92 of 2 NUMA nodes), 100 GiB available"],
+    ),
+    Case(
+        "CPU_MEMORY",
+        "pass",
+        "less of them",
+        situation(
+            f"{TP2} --gpu-memory-utilization 0.5",
+            hardware="xeon6",
+            facts=XEON,
+            memory_available_bytes=100 * GIB,
+        ),
+        [],
+    ),
+    Case("CPU_MEMORY", "pass", "GPUs have their own", situation(TP2), None),
+    Case(
+        "CPU_MEMORY",
+        "unknown",
+        "not readable",
+        situation(
+            TP2,
+            hardware="xeon6",
+            facts=XEON,
+            **unread("memory_available_bytes", reason="not readable"),
+        ),
+        ["note: what is available is not known: not readable"],
+    ),
     Case("KV_HOST_RAM", "pass", "room for it", situation(SIMPLE), []),
     Case("KV_HOST_RAM", "pass", "nothing kept there", situation(TP2), None),
     Case(

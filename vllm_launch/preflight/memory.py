@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .situation import Situation
 
 _SIMPLE_DEFAULT = 8 * GIB  # all ranks together
+_CPU_SHARE = 0.92  # vLLM's default of --gpu-memory-utilization
 _MARGIN = 0.9  # of what is available: the server's processes take their part as well
 
 
@@ -128,7 +129,46 @@ def _finding(parts: list[Pinned], severity: str, what: str, **rest: str) -> Find
     )
 
 
+def cpu_memory(situation: Situation) -> Iterable[Finding] | None:
+    """On CPUs, what each rank asks for of its NUMA node against what is available."""
+    if situation.deployment.choice.hardware.generation != "cpu":
+        return None
+    facts = situation.facts
+    nodes = [n.memory_bytes for n in facts.numa_nodes if n.cpus and n.memory_bytes] if facts else []
+    available = situation.system.memory_available_bytes
+    if not nodes or available is None:
+        return unread(situation, "memory_available_bytes", "what is available is not known")
+    given = last(situation.process, "--gpu-memory-utilization")
+    try:
+        share = float(value(situation.process, "--gpu-memory-utilization") or _CPU_SHARE)
+    except ValueError:
+        return []
+    ranks = layout(situation.process).ranks
+    asked = int(share * max(nodes)) * ranks
+    if asked <= available:
+        return []
+    fitting = max(1, int(90 * available / (max(nodes) * ranks))) / 100
+    return [
+        Finding(
+            severity="fail",
+            what=f"{size(asked)} of memory asked for ({share:g} of {ranks} NUMA "
+            f"node{'s' * (ranks > 1)}), {size(available)} available",
+            why="The server does not start: it reserves that share before it loads anything.",
+            remedy=f"Take less of it, by the flag that is for CPUs too: "
+            f"--gpu-memory-utilization {fitting:.2f}.",
+            cause="--gpu-memory-utilization" if given is not None else "vLLM's default",
+            source=given.source if given is not None else None,
+        )
+    ]
+
+
 CHECKS = (
+    Check(
+        code="CPU_MEMORY",
+        subject="memory",
+        about="memory of NUMA nodes against --gpu-memory-utilization, on CPUs",
+        run=cpu_memory,
+    ),
     Check(
         code="KV_HOST_RAM",
         subject="memory",

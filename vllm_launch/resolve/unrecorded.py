@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from ..model.recipe import Meta, Model, Recipe, Size, Variant
 from ..model.source import Source, paired
 from .hardware import memory_per_gpu
@@ -23,6 +25,8 @@ _HEADROOM = 1.2  # what recipes allow for weights
 _UTILIZATION = 0.9  # vLLM's own default of --gpu-memory-utilization
 _ACTIVATIONS = 0.05  # of a GPU's memory, beside weights and KV cache
 _ROOM = 32768  # tokens of KV cache that are worth another GPU
+_AT_ONCE = 4  # requests whose KV cache a CPU's memory is kept for
+_LEAST = 0.3
 _STEP = 1024  # a context is a multiple of these
 
 
@@ -66,7 +70,29 @@ def planned(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Recipe:
             detail=f"KV cache for {context} tokens on {ranks} GPU{'s' * (ranks > 1)}, estimated",
         )
         args = paired([("--max-model-len", source), (str(context), source)])
+    args += _cpu_memory(checkpoint, hardware, ranks, context)
     return recipe.replace(variants={"default": variant}, model=recipe.model.replace(base_args=args))
+
+
+def _cpu_memory(
+    checkpoint: Checkpoint, hardware: HardwareProfile, ranks: int, context: int | None
+) -> Arguments:
+    """On CPUs, the share of each NUMA node that is needed: the rest is the machine's own.
+
+    vLLM's default is what a GPU can spare, and a host whose memory is in use does not start.
+    """
+    known = weight_bytes(checkpoint)
+    if hardware.generation != "cpu" or known is None:
+        return ()
+    wanted = context or min(checkpoint.context_length or _ROOM, _ROOM)
+    cache = (kv_bytes_per_token(checkpoint, None, ranks) or 0) * wanted * _AT_ONCE
+    needed = (known[0] * _HEADROOM / ranks + cache) / (memory_per_gpu(hardware) * _GB)
+    share = min(_UTILIZATION, max(_LEAST, ceil(needed * 20) / 20))
+    source = Source(
+        layer=f"{GENERIC} {known[1]}",
+        detail=f"for the weights and {_AT_ONCE} requests of {wanted} tokens, estimated",
+    )
+    return paired([("--gpu-memory-utilization", source), (f"{share:.2f}", source)])
 
 
 def tp_size(checkpoint: Checkpoint, hardware: HardwareProfile) -> int:
@@ -124,8 +150,9 @@ def remarks(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Iterator[
     refused = why_not_tp(checkpoint, size, expert_parallel=False) if size else None
     if refused:
         yield f"--tp {size}: {refused}"
-    if recipe.model.base_args:
-        own, context = checkpoint.context_length, recipe.model.base_args[0][1][1]
+    limits = [tokens[1] for flag, tokens, _ in recipe.model.base_args if flag == "--max-model-len"]
+    if limits:
+        own, context = checkpoint.context_length, limits[0]
         yield f"context {context} tokens instead of {own}: the KV cache has no room for more"
     yield "no tool call parser, reasoning parser or drafting: a config does not say which"
     if checkpoint.own_code:
