@@ -434,8 +434,7 @@ COMMANDS = (
     ),
     Command(
         name="recipes show", module="show", argument="MODEL", argument_help=_MODEL,
-        help="Show one recipe: what there is to choose among. With options that choose, also what "
-             "they lead to, and the notes that apply there.",
+        help="Show one recipe: what there is to choose among, and what options lead to.",
         options=(
             Option(name="presets", flags=("--presets",), kind="flag",
                    help="Show the presets: every point, and the evidence."),

@@ -102,6 +102,18 @@ def test_a_file_and_a_directory(operator: Operator, sides: tuple[Path, Path]) ->
     assert ran.out.endswith("\n1 recipe: 1 changed, 0 the same\n")
 
 
+def test_a_published_file_is_a_side(operator: Operator, sides: tuple[Path, Path]) -> None:
+    path = operator.cwd / "one.json"
+    path.write_text(
+        '{"hf_id": "org/Same", "model": {"model_id": "org/Same", "base_args": ["--x"]}, '
+        '"variants": {"default": {"precision": "bf16"}}, '
+        '"recommended_command": {"strategy": "single_node_tp"}}'
+    )
+    ran = operator.run("recipes", "diff", "old", "one.json", "org/Same")
+    assert "org/Same\n  - offered\n" in ran.out
+    assert "  + --x\n" in ran.out
+
+
 def test_programs_get_products(operator: Operator, sides: tuple[Path, Path]) -> None:
     found = operator.run("recipes", "diff", "old", "new", "-o", "json").json["diff"]
     assert (found["old"], found["new"], found["compared"]) == ("old", "new", 4)

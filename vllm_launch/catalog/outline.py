@@ -9,7 +9,6 @@ read whole.
 
 from __future__ import annotations
 
-from .kinds import Reading
 from .tree import SyntaxFault, decode
 
 TYPE_CHECKING = False
@@ -51,6 +50,7 @@ def _cut(text: str) -> str | None:
 
 def _read(text: str) -> Recipe | None:
     from .format import RECIPE
+    from .kinds import Reading
     from .yamltext import parse
 
     faults: list[SyntaxFault] = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..render.difference import RecipeDifference
     from ..settings import Settings
 
-_FILES = (".yaml", ".yml", ".json")
+_FILES = (".yaml", ".yml")  # JSON may be an index of several
 
 
 class Side(Record):
