@@ -27,6 +27,48 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
             "4:3 warning LINT_FORMAT unknown key 'frobnicate'",
         ],
     ),
+    "a version that is none": (
+        "model:\n  model_id: org/repo\n  min_vllm_version: latest\n" + TAIL,
+        ["1:0 warning LINT_FORMAT 'latest' is no version of vLLM"],
+    ),
+    "an argument that every variant replaces": (
+        recipe(
+            '  base_args: ["--max-num-seqs", "8", "--max-model-len", "9"]\n',
+            tail=(
+                'variants:\n  a: {extra_args: ["--max-num-seqs", "16"]}\n'
+                '  b: {extra_args: ["--max-num-seqs", "32", "--max-model-len", "1"]}\n'
+                "compatible_strategies: [single_node_tp]\n"
+            ),
+        ),
+        [
+            (
+                "4:0 warning LINT_SHADOWED --max-num-seqs 8 never holds: a later layer replaces "
+                "it everywhere, last variants.b.extra_args, line 7"
+            )
+        ],
+    ),
+    "an argument that a variant repeats": (
+        recipe(
+            '  base_args: ["--max-num-seqs", "8"]\n',
+            tail=(
+                'variants: {a: {extra_args: ["--max-num-seqs", "8"]}}\n'
+                "compatible_strategies: [single_node_tp]\n"
+            ),
+        ),
+        [
+            (
+                "4:0 note LINT_SHADOWED --max-num-seqs 8 never holds: a later layer replaces it "
+                "everywhere, last variants.a.extra_args, line 5"
+            )
+        ],
+    ),
+    "an argument that only a feature replaces": (
+        recipe(
+            '  base_args: ["--max-num-seqs", "8"]\n',
+            'features: {small: {args: ["--max-num-seqs", "2"]}}\n',
+        ),
+        [],
+    ),
     "a strategy that is none": (
         recipe(tail="variants: {default: {}}\ncompatible_strategies: [single_node_pp]\n"),
         [

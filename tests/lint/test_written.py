@@ -166,6 +166,33 @@ ARGUMENTS = {
         ['"--max-num-seqs"', '"64"', '"--max-num-seqs"', '"64"'],
         ["5:7 warning LINT_REPEATED --max-num-seqs stands again on line 7, with the same value"],
     ),
+    "a value that releases before the newest refuse": (
+        ['"--kv-cache-dtype"', '"fp9"'],
+        [
+            (
+                "5:7 warning LINT_VALUE --kv-cache-dtype does not take 'fp9' up to 0.32.0, and "
+                "the recipe allows 0.24.0"
+            )
+        ],
+    ),
+    "a kernel inside JSON": (
+        ['"--speculative-config"', '\'{"method": "mtp", "moe_backend": "tritom"}\''],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the choice moe_backend of --speculative-config: tritom "
+                "is unknown: no release from 0.24.0 to 0.33.0 has it"
+            )
+        ],
+    ),
+    "a kernel inside JSON that there is": (
+        ['"--kernel-config"', '\'{"moe_backend": "Triton", "linear-backend": 1}\''],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the key --kernel-config.linear-backend is unknown: no "
+                "release from 0.24.0 to 0.33.0 has it"
+            )
+        ],
+    ),
     "on and off": (
         ['"--enable-prefix-caching"', '"--no-enable-prefix-caching"'],
         [

@@ -216,6 +216,15 @@ class TestNoReference:
         ("imäge", False),
         ("ımage:1", False),
         ("image:1\n", False),
+        ("image:V1", True),
+        ("localhost/image", True),
+        ("Host/image:1", True),
+        ("VLLM/OpenAI:v1", False),
+        ("Image:1", False),
+        ("a//b", False),
+        ("image:", False),
+        ("image@", False),
+        ("image:1:2", False),
     ],
 )
 def test_what_has_the_shape_of_a_reference(text: str, is_one: bool) -> None:

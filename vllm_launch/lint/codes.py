@@ -8,6 +8,7 @@ CODES = {
     "LINT_TOO_MANY": "there are few enough combinations to try them all",
     "LINT_PRESET": "each preset and each of its points resolves",
     "LINT_UNREACHABLE": "each variant, mode and list of arguments counts somewhere",
+    "LINT_SHADOWED": "no argument is replaced by a later layer wherever it counts",
     "LINT_NO_STRATEGY": "a strategy is offered on some hardware",
     "LINT_UNKNOWN": "each name is one that some release of vLLM has",
     "LINT_DEAD": "each name is one that the newest release still has",

@@ -10,6 +10,7 @@ from ..resolve.features import modes_for
 from ..resolve.hardware import is_unsupported
 from ..resolve.stores import check_offload
 from .fault import Fault, at, of_finding
+from .shadowed import Shadows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Trial:
         self.machines: dict[str, set[tuple[str, str]]] = {}
         self.variants: set[str] = set()
         self.modes: set[tuple[str, str | None]] = set()
+        self.shadows = Shadows(self.recipe.where.file)
+        self._noted: set[frozenset[str]] = set()
         self._faults: dict[Fault, int] = {}
         self._seen: dict[tuple[tuple[str, ...], ...], list[Fault]] = {}
 
@@ -154,6 +157,10 @@ class Trial:
         paths = {argument[2].layer for argument in process.layers}
         paths.update([argument[2].layer for argument in process.arguments])
         paths.update([variable[2].layer for variable in process.variable_layers])
+        blocks = frozenset(paths)
+        if blocks not in self._noted:  # the same blocks replace the same arguments
+            self._noted.add(blocks)
+            self.shadows.see(process)
         machine = (choice.variant, choice.hardware.id)
         for path in paths:
             self.machines.setdefault(path, set()).add(machine)

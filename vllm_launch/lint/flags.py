@@ -148,14 +148,30 @@ def _choices(one: Written, span: Span, forms: list[Option]) -> Iterator[Fault]:
     offered = 0
     for bits in names.values():
         offered |= bits
-    for value in one.given.values if offered & span.newest else ():
+    for value in one.given.values:
         having = names.get(spelt(form, value), 0)
-        if having:  # in releases without choices any value goes
+        if not offered & span.newest:
+            yield from _refused_before(one, span, value, offered & span.among & ~having)
+        elif having:  # in releases without choices any value goes
             found = of_name(
                 span, one.spot, f"the choice {one.given.written}", value, having | ~offered
             )
             if found is not None:
                 yield found
+
+
+def _refused_before(one: Written, span: Span, value: str, refusing: int) -> Iterator[Fault]:
+    """A value that older releases refuse, where the newest no longer lists what it takes."""
+    if refusing and value not in span.unreleased and "$" not in value:
+        releases = span.options.releases
+        last = refusing.bit_length() - 1
+        yield at(
+            one.spot, "LINT_VALUE", "note" if span.image or span.foreign else "warning",
+            f"{one.given.written} does not take {value!r} up to {releases[last]}, "
+            f"and the recipe {span.allows}",
+            f"Correct it, or raise min_vllm_version to {releases[last + 1]}, "
+            "which does not say which values it takes.",
+        )  # fmt: skip
 
 
 def _boolean(one: Written, instead: str) -> Fault:

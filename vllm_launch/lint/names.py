@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..preflight.environment import is_vllms
 from ..preflight.layout import connectors
 from ..preflight.named_parts import PARSERS, backends
-from ..preflight.plan import value
+from ..preflight.plan import config, value
 from ..preflight.renames import CONNECTOR_KEYS, VARIABLES
 from ..preflight.version import is_less
 from .fault import at
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from .fault import Fault, Spot
     from .releases import Span
     from .written import Block
+
+
+# Keys of JSON values that take what a flag takes.
+_KERNELS = (
+    ("--speculative-config", "moe_backend", "--moe-backend"),
+    ("--kernel-config", "moe_backend", "--moe-backend"),
+    ("--kernel-config", "linear_backend", "--linear-backend"),
+)
 
 
 def parts_known(block: Block, span: Span, plugins: Collection[str]) -> Iterator[Fault]:
@@ -38,6 +46,11 @@ def _named(block: Block, plugins: Collection[str]) -> Iterator[tuple[str, str, s
     process = block.process
     for flag, name in dict.fromkeys(backends(process)):
         yield "attention_backends", "the attention backend", flag, name
+    for flag, key, offers in _KERNELS:
+        kernel = config(process, flag).get(key)
+        if isinstance(kernel, str):
+            kind, name = f"choices:{offers}", kernel.lower().replace("-", "_")
+            yield kind, f"the choice {key} of {flag}:", flag, name
     for one in connectors(process):
         if not one.module:
             yield "kv_connectors", "the KV connector", one.flag, one.name

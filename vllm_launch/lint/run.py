@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..catalog.format import RECIPE
 from ..resolve.resolver import Resolver
-from . import flags, images, json_text, lists, memory, names, unreachable
+from . import flags, images, json_text, lists, memory, names, releases, unreachable
 from .combinations import Trial
 from .fault import SEVERITIES, Fault, at
 from .scope import scope_of
@@ -78,6 +78,7 @@ def faults_of_recipe(
     found += [fault for block in blocks for fault in _of_block(block, scope)]
     found += images.named(images_of(root, RECIPE, file))
     found += memory.figures(recipe)
+    found += releases.minimums(recipe)
     found += _not_used(trial, blocks)
     return [*found, *_declared(recipe, found)], trial.tried
 
@@ -90,6 +91,7 @@ def _not_used(trial: Trial, blocks: list[Block]) -> Iterator[Fault]:
         yield _too_many(trial)
     else:
         yield from unreachable.unused(trial, blocks)
+        yield from trial.shadows.faults()
 
 
 def _of_block(block: Block, scope: Scope) -> Iterator[Fault]:

@@ -58,6 +58,19 @@ def _checked(image: str, where: Source) -> str:
 
 
 def is_image_reference(image: str) -> bool:
-    """Whether text has the shape of an image reference: no spaces, no leading dash."""
+    """Whether text has the shape of an image reference: [HOST/]NAME[:TAG][@DIGEST].
+
+    What engines refuse for its letters counts as none: only a host and a tag have capitals.
+    """
     allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
-    return bool(image) and image[0].isalnum() and all(char in allowed for char in image)
+    if not image or not image[0].isalnum() or any(char not in allowed for char in image):
+        return False
+    name, at, digest = image.partition("@")
+    first, slash, rest = name.partition("/")
+    if slash and (first == "localhost" or first != first.lower() or "." in first or ":" in first):
+        name = rest
+    place, slash, last = name.rpartition("/")
+    last, colon, tag = last.partition(":")
+    path = f"{place}{slash}{last}"
+    plain = path == path.lower() and ":" not in place and all(path.split("/"))
+    return plain and bool(tag) == bool(colon) and ":" not in tag and bool(digest) == bool(at)
