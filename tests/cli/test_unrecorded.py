@@ -163,6 +163,13 @@ def test_fit_check_and_export_help_too(operator: Operator) -> None:
     assert "'4'" in export.out
 
 
+def test_what_stands_before_a_server_is_as_asked_for(operator: Operator) -> None:
+    cached(operator)
+    words = ("serve", MODEL, "--hardware", "h100", "--dry-run", "--frontend", "dynamo")
+    titles = [line for line in operator.run(*words).out.splitlines() if line.startswith("# ")]
+    assert {"# etcd", "# server 0"} <= set(titles)
+
+
 def test_code_of_its_own_is_noted_and_not_run(operator: Operator) -> None:
     cached(operator, auto_map={"AutoModel": "modeling.X"})
     ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run")

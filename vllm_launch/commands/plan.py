@@ -136,8 +136,10 @@ def chosen(
     if machine or not anywhere:
         request, host = for_hardware(request, settings, library.taxonomy, found)
     if found.checkpoint is not None:
-        return _without_recipe(found, found.checkpoint, resolver, request, host), host
-    return _fronted(_resolved(resolver, request, host), settings), host
+        resolved = _without_recipe(found, found.checkpoint, resolver, request, host)
+    else:
+        resolved = _resolved(resolver, request, host)
+    return _fronted(resolved, settings), host
 
 
 def _without_recipe(
