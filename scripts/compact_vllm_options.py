@@ -17,6 +17,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from vllm_launch.vllm_options.answer import flags, nargs
+
 OUTPUT = Path(__file__).parents[1] / "vllm_launch" / "vllm_options" / "releases.txt"
 LISTS = {
     "variables": "env",
@@ -97,14 +99,13 @@ def options(releases: list[dict[str, Any]], last: int) -> list[str]:
     forms: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
     for index, release in enumerate(releases):
         for option in release["options"]:
-            nargs = "" if option["nargs"] in (None, "0") else str(option["nargs"])
-            form = (option["dest"], option["kind"], option["type"] or "", nargs)
+            form = (option["dest"], option["kind"], option["type"] or "", nargs(option))
             forms.setdefault(form, {})[index] = option
     return [_row(form, having, last) for form, having in sorted(forms.items())]
 
 
 def _row(form: tuple[str, ...], having: dict[int, dict[str, Any]], last: int) -> str:
-    _, kind, kind_of_value, nargs = form
+    _, kind, kind_of_value, words = form
     at = range(last + 1)
     choices = [(having[i]["choices"] or []) if i in having else [] for i in at]
     deprecated = [i for i in having if having[i]["deprecated"]]
@@ -112,7 +113,7 @@ def _row(form: tuple[str, ...], having: dict[int, dict[str, Any]], last: int) ->
         spelt({i: flags(option) for i, option in having.items()}, last),
         kind,
         kind_of_value,
-        nargs,
+        words,
         fold(choices, last),
         span(list(having), last),
         (span(deprecated, last) or "@0-") if deprecated else "",
@@ -131,18 +132,6 @@ def spelt(by_release: dict[int, list[str]], last: int) -> str:
         flag + ("" if indices == everywhere else span(indices, last))
         for flag, indices in places.items()
     )
-
-
-def flags(option: dict[str, Any]) -> list[str]:
-    """An option's flags without the --no-… forms, which every boolean option has.
-
-    A parser that pairs --enable-x with --disable-x takes --no-enable-x too, and lists it not.
-    """
-    listed: list[str] = option["flags"]
-    if option["kind"] != "bool":
-        return listed
-    negations = {f"--no-{flag[2:]}" for flag in listed}
-    return [flag for flag in listed if flag not in negations]
 
 
 if __name__ == "__main__":

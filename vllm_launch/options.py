@@ -119,6 +119,9 @@ CHECKS = (
     Option(name="skip", flags=("--skip",), metavar="CODE", many=True,
            help="Leave a check out; 'all' leaves out every one."),
     Option(name="strict", flags=("--strict",), kind="flag", help="Let warnings fail too."),
+    Option(name="deep", flags=("--deep",), kind="flag",
+           help="Ask the very vLLM that will run what its parser takes, on the first time for "
+                "some tens of seconds."),
 )  # fmt: skip
 
 LOCK = (
@@ -276,6 +279,7 @@ COMMANDS = (
         examples=(
             "vllm-launch check MiniMaxAI/MiniMax-M3.1-Flash",
             "vllm-launch check MiniMaxAI/MiniMax-M3 --hardware b300 --runtime docker",
+            "vllm-launch check MiniMaxAI/MiniMax-M3 --deep",
             "vllm-launch check MiniMaxAI/MiniMax-M3 --host-facts n1.json --host-facts n2.json",
             "vllm-launch check --list",
         ),

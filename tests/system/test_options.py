@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vllm_launch.model.vllm import VllmOptions
-from vllm_launch.vllm_options import load
+from vllm_launch.vllm_options import collect, load
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -154,7 +154,6 @@ def test_the_scripts_say_how_they_are_called() -> None:
 def test_an_option_as_it_is_collected() -> None:
     import argparse
 
-    collect = script("collect_vllm_options")
     parser = argparse.ArgumentParser()
     actions = [
         parser.add_argument("--port", "-p", type=int, default=1),
@@ -175,4 +174,4 @@ def test_fields_as_they_are_collected(tmp_path: Path) -> None:
         "class A:\n    x: int = 1\n    y: ClassVar[int] = 2\n    z = 3\n"
         "    _w: str\nclass B:\n    def f(self): ...\n"
     )
-    assert dict(script("collect_vllm_options").fields(tmp_path)) == {"A": ["x", "_w"]}
+    assert dict(collect.fields(tmp_path)) == {"A": ["x", "_w"]}

@@ -27,6 +27,12 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if invocation.argument is None:
         raise UsageError("check needs a MODEL", hint="or --list; see vllm-launch check --help")
     require_known_codes(settings)
+    if settings["deep"] and len(facts_paths(settings)) > 1:
+        raise UsageError(
+            f"{settings.source('deep')} asks the vLLM of this machine, and no machine is looked at "
+            "where several are compared",
+            hint="leave out one of --deep and the --host-facts of several nodes",
+        )
     plan = make(invocation, settings)
     if len(facts_paths(settings)) > 1:
         from .nodes import run as compare

@@ -43,15 +43,26 @@ def require_known_codes(settings: Settings) -> None:
 def reviews_of(plan: Plan, settings: Settings) -> Reviews:
     """What the checks find, for each process that is this run's."""
     skip = settings.listed("skip")
-    if not plan.parts:
-        return [
-            (process, review(_situation(plan, process, settings), skip))
-            for process in plan.processes
-        ]
+    situations = _situations(plan, settings)
+    if settings["deep"]:
+        from .deep import deepened
+
+        situations = list(deepened(situations))
+    each = zip(_subjects(plan), situations, strict=True)
+    return [(subject, review(situation, skip)) for subject, situation in each]
+
+
+def _subjects(plan: Plan) -> Sequence[ProcessPlan | Part]:
+    """What is looked at: the plan's parts, or its servers where they are all of it."""
+    return [part for part in plan.parts if part.argv] if plan.parts else plan.processes
+
+
+def _situations(plan: Plan, settings: Settings) -> list[Situation]:
     return [
-        (part, review(_part_situation(plan, part, settings), skip))
-        for part in plan.parts
-        if part.argv
+        _part_situation(plan, one, settings)
+        if isinstance(one, Part)
+        else _situation(plan, one, settings)
+        for one in _subjects(plan)
     ]
 
 

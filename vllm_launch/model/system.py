@@ -121,6 +121,7 @@ class Image(Record):
     local: bool
     entrypoint: tuple[str, ...] = ()
     digest: str = ""  # "NAME@sha256:…"
+    id: str = ""  # of its content, which an image has without a registry too
     cuda: str = ""  # of the CUDA libraries in it, "13.0.1"
 
 

@@ -32,6 +32,7 @@ class VllmOptions(Record):
     releases: tuple[str, ...]  # ascending
     names: Mapping[str, Mapping[str, int]]
     options: Mapping[str, tuple[Option, ...]]  # by flag; a name has one entry for each form
+    asked: int | None = None  # the one of these that is no release: a build that was asked itself
 
     def having(self, kind: str, name: str) -> int:
         """The releases that have a name."""
@@ -61,6 +62,16 @@ class VllmOptions(Record):
         if not forms or forms[0].kind != "bool" or base == opposite(forms[0].flags[0]):
             return ""
         return base
+
+
+class Asked(Record):
+    """What came of asking the target's own parser, where that was wanted."""
+
+    version: str = ""  # of the build that answered, "0.32.0+cpu"; "": none did
+    error: str = ""  # why none did
+    command: str = ""  # shell text that mends or shows it
+    refused: str = ""  # what its parser says against the plan's command; "": nothing
+    certain: bool = True  # whether the parser would say that on any machine
 
 
 def opposite(flag: str) -> str:

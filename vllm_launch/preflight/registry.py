@@ -7,6 +7,7 @@ from ..model.record import Record
 from . import (
     amd,
     arguments,
+    asked,
     beside,
     conflicts,
     container,
@@ -47,6 +48,7 @@ CHECKS: tuple[Check, ...] = (
     *amd.CHECKS,
     *versions.CHECKS,
     *target.CHECKS,
+    *asked.CHECKS,
     *hugetlb.CHECKS,
     *memory.CHECKS,
     *shm_limits.CHECKS,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..model.host import HostFacts
     from ..model.part import Part
     from ..model.recipe import Variant
-    from ..model.vllm import VllmOptions
+    from ..model.vllm import Asked, VllmOptions
 
 
 class Shape(Record):
@@ -34,6 +34,7 @@ class Situation(Record):
     facts: HostFacts | None = None  # None: planned for a profile, not for this machine
     system: SystemFacts = SystemFacts()
     options: VllmOptions | None = None  # None: nothing is known of vLLM's releases
+    asked: Asked | None = None  # None: nobody wanted the target's own parser to be asked
     shape: Shape | None = None  # None: no config is at hand
     beside: Part | None = None  # what runs beside servers; ``process`` then has its words alone
     found_later: tuple[str, ...] = ()  # placeholders that will be filled when the process runs

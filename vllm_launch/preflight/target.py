@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..model.vllm import VllmOptions
     from .situation import Situation
 
+_UNTAGGED = (0, 1)
 OWN_BUILDS = ("Google", "Huawei")  # brands with builds of vLLM that know more than vLLM does
 
 
@@ -32,14 +33,16 @@ def target(situation: Situation) -> Target | None:
     options = situation.options
     if options is None:
         return None
+    plain = situation.deployment.recipe.omni is None and situation.brand not in OWN_BUILDS
+    if options.asked is not None:
+        return _itself(options, options.asked, plain)
     version, origin = _version(situation)
     first, end = _around(options, version)
     shown = dict.fromkeys((options.releases[first], options.releases[end]))
-    exact = version in options.releases
-    between = not is_less(version, options.releases[0]) and not is_less(
-        options.releases[-1], version
+    exact = first == end and key(version) == key(options.releases[first])
+    between = (
+        is_less(version, options.releases[0]) is is_less(options.releases[-1], version) is False
     )
-    plain = situation.deployment.recipe.omni is None and situation.brand not in OWN_BUILDS
     from_recipe = origin == _MINIMUM
     if from_recipe:
         end = len(options.releases) - 1
@@ -53,6 +56,24 @@ def target(situation: Situation) -> Target | None:
         and not is_development(version),
         exact=exact,
     )  # fmt: skip
+
+
+def _itself(options: VllmOptions, place: int, plain: bool) -> Target:
+    """The build whose own parser was asked: nothing stands for it but itself."""
+    version = options.releases[place]
+    return Target(
+        version=version,
+        origin="its own parser",
+        among=1 << place,
+        shown=f"{version} itself (its parser was asked)",
+        sure=plain,
+        exact=True,
+    )
+
+
+def place_of(options: VllmOptions, version: str) -> int:
+    """How many of the releases are no newer than a version; all, where it cannot be read."""
+    return sum(not is_less(version, release) for release in options.releases)
 
 
 _MINIMUM = "the recipe's minimum"
@@ -81,16 +102,19 @@ def of_image(reference: str) -> str:
 
     name, _, tag = reference.partition("@")[0].rpartition("/")[2].partition(":")
     if name.startswith("vllm-openai"):
-        found = re.match(r"v?(\d+\.\d+\.\d+(?:\.?(?:rc|post|dev)\d+)?)", tag)
+        found = re.match(r"v?(\d+\.\d+\.\d+(?:\.?(?:rc|post|dev)\d+)*)", tag)
     else:
         found = re.search(r"vllm[_-]v?(\d+\.\d+\.\d+)", tag)
     return found[1] if found else ""
 
 
 def _around(options: VllmOptions, version: str) -> tuple[int, int]:
-    """The releases on both sides of a version; twice the same where it is one, or beyond."""
+    """The releases on both sides of a version; twice the same where it is one, or beyond.
+
+    Built without the repository's tags, vLLM calls itself 0.1.dev1: no number, more likely new.
+    """
     last, wanted = len(options.releases) - 1, key(version)
-    if wanted is None:
+    if wanted is None or (is_development(version) and wanted[1] <= _UNTAGGED):
         return last, last
     keys = [key(release) or wanted for release in options.releases]
     first = max((place for place, one in enumerate(keys) if one <= wanted), default=0)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PATH = os.path.join(os.path.dirname(__file__), "releases.txt")
+COLLECT = os.path.join(os.path.dirname(__file__), "collect.py")  # runs in a vLLM's own Python
 _CHOICES = 4  # the fields of an option's line: flags, kind, type, nargs, choices, …
 _RELEASES = 5
 _DEPRECATED = 6

@@ -105,6 +105,7 @@ def image(name: str, reference: str, root: str, environ: Mapping[str, str]) -> d
             local=True,
             entrypoint=tuple(str(word) for word in words),
             digest=str(digests[0]),
+            id=str(found.get("Id") or ""),
             cuda=variables.get("CUDA_VERSION", ""),
         )
     }

@@ -53,6 +53,18 @@ def read(root: str, environ: Mapping[str, str]) -> dict[str, Any]:
     return {"vllm": _asked(found, root, environ)}
 
 
+def located(interpreter: str) -> str:
+    """The directory that holds vLLM for an interpreter; "" where its files do not say.
+
+    An editable installation has its files elsewhere.
+    """
+    for directory in _packages("/", interpreter):
+        absolute = f"/{directory}"
+        if _distribution(list_dir(absolute)) is not None:
+            return absolute if os.path.isfile(f"{absolute}/vllm/__init__.py") else ""
+    return ""
+
+
 def _interpreter(path: str) -> str:
     """The Python of a script's first line, or of the second where the first is a shell's."""
     try:
