@@ -9,6 +9,7 @@ import pytest
 
 from tests.preflight import (
     test_arguments,
+    test_asked,
     test_beside,
     test_container,
     test_driver,
@@ -26,6 +27,7 @@ from vllm_launch.preflight import CHECKS, registry, review, run_checks, unknown_
 
 MODULES = (
     test_arguments,
+    test_asked,
     test_beside,
     test_container,
     test_driver,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.version import Version
 
 from tests.preflight.build import (
     OPERATOR,
@@ -14,8 +17,9 @@ from tests.preflight.build import (
     unread,
 )
 from vllm_launch.model.system import Vllm
+from vllm_launch.preflight import run_checks
 from vllm_launch.preflight.target import of_image, target
-from vllm_launch.preflight.version import is_less
+from vllm_launch.preflight.version import is_development, is_less, key
 
 NEEDS = recipe(minimum="0.33.0")
 PYTHON = recipe(prerequisites={"python": "3.10 - 3.13"})
@@ -197,13 +201,16 @@ ORDER = [
     "0.33.0.dev1",
     "0.33.0a1",
     "0.33.0b1",
+    "0.33.0rc1.dev12+gabc",
     "0.33.0rc1",
     "0.33.0rc2",
     "0.33.0",
+    "0.33.0.post1.dev3",
     "0.33.0.post1",
     "0.33.1",
     "1.0",
     "2.0.0",
+    "1!0.1",
 ]
 
 
@@ -220,9 +227,56 @@ def test_equal_and_unreadable_versions() -> None:
     assert is_less("0.33.0", "") is None
 
 
+NUMBERS = st.integers(min_value=0, max_value=30).map(str)
+
+
+@st.composite
+def versions(draw: st.DrawFn) -> str:
+    """Versions as packages may write them, the odd spellings too."""
+    release = ".".join(draw(st.lists(NUMBERS, min_size=1, max_size=4)))
+    mark = st.sampled_from(["", ".", "-", "_"])
+    candidate = draw(st.sampled_from(["", "a", "b", "rc", "alpha", "beta", "c", "pre", "preview"]))
+    post = draw(st.sampled_from(["", "post", "rev", "r", "-"]))
+    dev = draw(st.sampled_from(["", "", "dev"]))
+    return "".join(
+        (
+            draw(st.sampled_from(["", "v", "1!"])),
+            release,
+            f"{draw(mark)}{candidate}{draw(mark)}{draw(NUMBERS)}" if candidate else "",
+            f"-{draw(NUMBERS)}" if post == "-" else "",
+            f"{draw(mark)}{post}{draw(mark)}{draw(NUMBERS)}" if post not in ("", "-") else "",
+            f"{draw(mark)}{dev}{draw(mark)}{draw(NUMBERS)}" if dev else "",
+            draw(st.sampled_from(["", "", "+cpu", "+g0a1b2c3.rocm720"])),
+        )
+    )
+
+
+@given(versions(), versions())
+def test_the_order_is_that_of_packages(first: str, second: str) -> None:
+    one, other = (Version(text.partition("+")[0]) for text in (first, second))
+    assert is_less(first, second) is (one < other)
+    assert is_development(first) is one.is_devrelease
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("580.65.06", "580.65.6"),
+        ("570.86.10-0ubuntu1", "570.86.10"),
+        ("0.33.0-cu130", "0.33.0"),
+        ("0.33.0+rocm720", "0.33.0"),
+        ("13.0.1-runtime-ubuntu24.04", "13.0.1"),
+        ("3.12.0devel", "3.12"),
+    ],
+)
+def test_what_is_no_part_of_a_version_is_left_out(text: str, same: str) -> None:
+    assert key(text) == key(same)
+
+
 @pytest.mark.parametrize(
     ("image", "version"),
     [
+        ("vllm/vllm-openai:v0.33.1rc1.dev12-gabc1234", "0.33.1rc1.dev12"),
         ("vllm/vllm-openai:v0.33.0", "0.33.0"),
         ("vllm/vllm-openai:v0.33.0-cu130", "0.33.0"),
         ("vllm/vllm-openai-rocm:0.33.0", "0.33.0"),
@@ -252,12 +306,58 @@ def test_versions_in_tags(image: str, version: str) -> None:
         ("0.11.0", "0.24.0", False),
         ("0.32.1.dev407+g1a2b3c4", "0.32.0 and 0.33.0", False),
         ("0.33.0rc1", "0.32.0 and 0.33.0", True),
+        ("0.33", "0.33.0", True),
+        ("0.33.0+cpu", "0.33.0", True),
+        ("0.33.0+rocm720", "0.33.0", True),
+        ("0.33.0.post1", "0.33.0", False),
+        ("0.32.0.post1", "0.32.0 and 0.33.0", True),
+        ("0.33.1rc1.dev12+gabc", "0.33.0", False),
+        ("0.33.0rc1.dev12+gabc", "0.32.0 and 0.33.0", False),
+        ("0.24.0rc1", "0.24.0", False),
+        ("0.24.0.dev3", "0.24.0", False),
+        ("0.25.0", "0.24.0 and 0.25.1", True),
+        ("0.1.dev1+g0123456", "0.33.0", False),
+        ("1.0.0", "0.33.0", False),
+        ("main", "0.33.0", False),
     ],
 )
 def test_releases_that_stand_for_a_version(vllm: str, shown: str, sure: bool) -> None:
     found = target(situation("", vllm=vllm))
     assert found is not None
     assert (found.shown, found.sure) == (shown, sure)
+
+
+@pytest.mark.parametrize(
+    ("vllm", "listed"),
+    [
+        ("0.33.0", True),
+        ("0.33.0+cpu", True),
+        ("0.32.0+rocm720", True),
+        ("0.33", True),
+        ("0.33.0.post1", False),
+        ("0.33.1rc1.dev12+gabc", False),
+        ("0.32.1.dev407+g1a2b3c4.rocm720", False),
+        ("0.1.dev1+g0123456", False),
+        ("0.34.0", False),
+        ("0.23.0", False),
+        ("main", False),
+    ],
+)
+def test_an_unlisted_version_is_said_once_with_what_stood_for_it(vllm: str, listed: bool) -> None:
+    plan = situation("--nonsense", vllm=vllm)
+    said = [one for one in run_checks(plan) if one.code == "VERSION_UNLISTED"]
+    at = target(plan)
+    assert at is not None
+    assert [one.what for one in said] == (
+        []
+        if listed
+        else [
+            (
+                f"vLLM {vllm.partition('+')[0]} is no release that is listed: arguments were "
+                f"checked against {at.shown}"
+            )
+        ]
+    )
 
 
 def test_builds_that_know_more_than_vllm() -> None:

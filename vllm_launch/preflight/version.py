@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _FORM = (
     r"v?(?:(\d+)!)?(\d+(?:\.\d+)*)"
     r"(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)(?![a-z])[-_.]?(\d*))?"
-    r"(?:-(\d+)(?![a-z0-9])|[-_.]?(post|rev|r)(?![a-z])[-_.]?(\d*))?"
+    r"(?:-(\d+)(?!\d)(?=$|[-_.+]|dev(?![a-z]))|[-_.]?(post|rev|r)(?![a-z])[-_.]?(\d*))?"
     r"(?:[-_.]?(dev)(?![a-z])[-_.]?(\d*))?"
 )
 _PHASES = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}

@@ -70,6 +70,8 @@ def new_enough(situation: Situation) -> Iterable[Finding] | None:
     else:
         version, what = of_image(situation.deployment.image or ""), "is in the image"
         remedy, command = "Use the recipe's own image, or a newer tag.", ""
+    if situation.asked is not None and situation.asked.version:
+        version = situation.asked.version
     if not version:
         return None
     if not is_less(version.partition("+")[0], needed):
