@@ -29,10 +29,11 @@ if words[:2] == ["image", "inspect"]:
     print((here / "image.json").read_text())
     sys.exit()
 given = json.load(sys.stdin)
-with open(here / "calls.jsonl", "a") as file:
-    env = {{k: v for k, v in os.environ.items() if "VISIBLE" in k or k.startswith("VLLM_LAUNCH_")}}
-    call = {{"argv": words, "script": script, "given": given, "env": env}}
-    file.write(json.dumps(call) + "\\n")
+env = {{k: v for k, v in os.environ.items() if "VISIBLE" in k or k.startswith("VLLM_LAUNCH_")}}
+call = {{"argv": words, "script": script, "given": given, "env": env, "pid": os.getpid()}}
+file = os.open(here / "calls.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+os.write(file, json.dumps(call).encode() + b"\\n")  # at once: it may be read meanwhile
+os.close(file)
 mode = (here / "mode").read_text()
 if mode == "no vLLM":
     print("Traceback (most recent call last):\\n  …", file=sys.stderr)

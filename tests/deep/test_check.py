@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -54,6 +57,12 @@ def test_nothing_is_asked_without_deep(operator: Operator, stand_in: StandIn) ->
     ran = operator.run(*CHECK)
     assert stand_in.calls == []
     assert not {"PARSER_SILENT", "PARSER_REFUSES"} & passed(ran)
+
+
+def test_nothing_is_asked_where_no_check_wants_it(operator: Operator, stand_in: StandIn) -> None:
+    stand_in.install()
+    operator.run(*DEEP, "--skip", "all")
+    assert stand_in.calls == []
 
 
 def test_the_very_command_is_judged(operator: Operator, stand_in: StandIn) -> None:
@@ -376,6 +385,53 @@ def test_an_image_that_is_not_here_is_not_pulled(operator: Operator, stand_in: S
         "machine, and is not pulled for this"
     )
     assert silent["command"] == "docker pull registry.local/vllm:ours"
+
+
+def test_an_image_that_the_engine_does_not_name_is_not_run(
+    operator: Operator, stand_in: StandIn
+) -> None:
+    stand_in.contain(Id=None)
+    (told,) = whats(operator.run(*DOCKER), "PARSER_SILENT")
+    assert told.endswith("docker does not say what the image registry.local/vllm:ours holds")
+    assert stand_in.calls == []
+
+
+def test_a_daemon_that_does_not_answer(operator: Operator) -> None:
+    operator.script("docker", "#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    (told,) = whats(operator.run(*DOCKER), "PARSER_SILENT")
+    assert told.endswith("gave no answer: Cannot connect to the Docker daemon")
+
+
+def test_an_interrupt_leaves_nothing_behind(operator: Operator, stand_in: StandIn) -> None:
+    stand_in.install()
+    stand_in.behaves("hang")
+    started = operator.start(*DEEP, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        until = monotonic() + 60
+        while not stand_in.calls and monotonic() < until:
+            sleep(0.05)
+        (call,) = stand_in.calls
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=60)
+    finally:
+        started.kill()
+    assert started.returncode == 130
+    assert b"Traceback" not in err
+    assert not Path(f"/proc/{call['pid']}").exists()
+
+
+def test_a_terminal_is_told_that_it_takes_its_time(operator: Operator, stand_in: StandIn) -> None:
+    stand_in.install()
+    ours, theirs = os.openpty()
+    try:
+        operator.run(*DEEP, stderr=theirs)
+        said = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    python = stand_in.bin / "python3.12"
+    assert said.startswith(f"\r# asking vLLM's own parser, {python}: 0 s ")
+    assert said.endswith("\r\033[K")
 
 
 def test_files_of_a_container_are_not_judged(operator: Operator, stand_in: StandIn) -> None:

@@ -65,6 +65,15 @@ def test_a_script_that_a_shell_starts(tree: Tree) -> None:
     assert (found.interpreter, found.version) == ("/venv/bin/python3.12", "0.33.0")
 
 
+def test_a_script_that_env_starts(tree: Tree) -> None:
+    files = installed("vllm-0.33.0", script="#!/usr/bin/env python3.12\nimport sys\n")
+    found = vllm(tree({**files, "venv/bin/python3.12": "#!/bin/sh\n"}))
+    assert found is not None
+    assert (found.interpreter, found.version) == ("/venv/bin/python3.12", "0.33.0")
+    lost = vllm(tree({"other/vllm": "#!/usr/bin/env python9\n"}), {"PATH": "/other"})
+    assert lost == Vllm(path="/other/vllm", error="the command is no Python script")
+
+
 def test_packages_of_another_python_do_not_count(tree: Tree) -> None:
     files = installed("vllm-0.33.0")
     files["venv/lib/python3.11/site-packages/vllm-0.20.0.dist-info/METADATA"] = ""

@@ -169,7 +169,9 @@ def _image(situation: Situation, environ: Mapping[str, str]) -> Source:
             f"the image {reference} is not on this machine, and is not pulled for this",
             f"{situation.runtime} pull {quote(reference)}",
         )
-    path, content = engine.path, image.id or reference
+    if not image.id:
+        raise Unasked(f"{situation.runtime} does not say what the image {reference} holds")
+    path, content = engine.path, image.id
 
     def question(given: bytes) -> Question:
         name = f"vllm-launch-check-{os.getpid()}"

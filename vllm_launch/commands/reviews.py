@@ -44,7 +44,7 @@ def reviews_of(plan: Plan, settings: Settings) -> Reviews:
     """What the checks find, for each process that is this run's."""
     skip = settings.listed("skip")
     situations = _situations(plan, settings)
-    if settings["deep"]:
+    if settings["deep"] and "all" not in skip:
         from .deep import deepened
 
         situations = list(deepened(situations))

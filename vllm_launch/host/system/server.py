@@ -34,6 +34,8 @@ def read(root: str, environ: Mapping[str, str]) -> dict[str, Any]:
     if not path:
         return {"vllm": Vllm()}
     interpreter = _interpreter(at(root, path))
+    if interpreter and "/" not in interpreter:
+        interpreter = program(interpreter, environ, root)
     if not interpreter:
         return {"vllm": Vllm(path=path, error="the command is no Python script")}
     found = Vllm(path=path, interpreter=interpreter)
@@ -66,7 +68,10 @@ def located(interpreter: str) -> str:
 
 
 def _interpreter(path: str) -> str:
-    """The Python of a script's first line, or of the second where the first is a shell's."""
+    """The Python of a script's first line, or of the second where the first is a shell's.
+
+    A name alone is what env looks for on PATH.
+    """
     try:
         with open(path, "rb") as file:
             lines = file.read(1024).decode("utf-8", "replace").splitlines()
@@ -75,6 +80,8 @@ def _interpreter(path: str) -> str:
     first = lines[0].removeprefix("#!").split() if lines and lines[0].startswith("#!") else []
     if first and "python" in os.path.basename(first[0]):
         return first[0]
+    if len(first) == 2 and os.path.basename(first[0]) == "env" and first[1].startswith("python"):
+        return first[1]
     # Paths that are long or have spaces are started by a shell: '''exec' "PYTHON" "$0" "$@"
     if len(lines) > 1 and lines[1].startswith("'''exec'"):
         words = lines[1].removeprefix("'''exec'").strip()
