@@ -18,8 +18,8 @@ mkdir -p "$home"
 
 python=
 for candidate in python3.12 python3.11 python3; do
-  command -v "$candidate" >/dev/null || continue
-  if "$candidate" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))'; then
+  if "$candidate" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' \
+    2>/dev/null; then
     python=$candidate
     break
   fi

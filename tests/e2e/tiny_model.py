@@ -26,7 +26,9 @@ def make(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     tokenizer = _tokenizer()
     tokenizer.save_pretrained(directory)
-    _model(len(tokenizer), tokenizer.eos_token_id).save_pretrained(directory)
+    words = {i: tokenizer.decode([i], skip_special_tokens=True) for i in range(len(tokenizer))}
+    speaking = [i for i, word in words.items() if word.strip().isalpha()]
+    _model(len(tokenizer), tokenizer.eos_token_id, speaking).save_pretrained(directory)
 
 
 def _tokenizer():
@@ -49,7 +51,8 @@ def _tokenizer():
     return tokenizer
 
 
-def _model(vocabulary: int, end: int):
+def _model(vocabulary: int, end: int, speaking: list[int]):
+    """Two layers of random weights. Of the tokens that speak, each is followed by the next one."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -65,10 +68,16 @@ def _model(vocabulary: int, end: int):
         max_position_embeddings=CONTEXT,
         eos_token_id=end,
         bos_token_id=None,
-        tie_word_embeddings=True,
+        tie_word_embeddings=False,
         dtype="float32",
     )
-    return LlamaForCausalLM(config)
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        vectors = model.get_input_embeddings().weight.normal_()
+        head = model.get_output_embeddings().weight.zero_()
+        head[speaking[1:]] = vectors[speaking[:-1]]
+        head[speaking[0]] = vectors[speaking[-1]]
+    return model
 
 
 if __name__ == "__main__":
