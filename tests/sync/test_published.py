@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from tests.sync.server import Answer, Handler, Server
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.catalog.sources import current_of, name_of, parse
 from vllm_launch.errors import UsageError
+from vllm_launch.sync import store
 from vllm_launch.sync.limits import Limits, SourceError, within
 from vllm_launch.sync.source import Telling, Wish, sync
 
@@ -573,6 +578,93 @@ def test_what_a_killed_sync_left_is_swept_up(site: Server, synced: Synced, cache
     (directory / ".new-current").write_text("half")
     synced(url)
     assert revisions(cache, url) == {held(url)[0].revision}
+
+
+def test_room_is_made_before_anything_is_written(
+    site: Server, synced: Synced, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a sync that was ended left may be all the room there is."""
+    url = f"{site.url}/models.json"
+    synced(url)
+    directory = cache / "vllm-launch/sources" / name_of(url)
+    (directory / ".new-abc").mkdir()
+    left: list[set[str]] = []
+    place = store.place
+
+    def seen(*words: Any) -> tuple[str, bool]:
+        left.append(revisions(cache, url))
+        return place(*words)
+
+    monkeypatch.setattr(store, "place", seen)
+    synced(url)
+    assert left == [{held(url)[0].revision}]
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "emptied": lambda file: file.write_bytes(b""),
+    "gone": lambda file: file.unlink(),
+    "one more": lambda file: (file.parent / "more.json").write_bytes(b"{}"),
+    "a link": lambda file: (file.unlink(), file.symlink_to("/etc/hostname")),
+    "a pipe": lambda file: (file.unlink(), os.mkfifo(file)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_copy_is_written_anew(
+    site: Server, synced: Synced, said: list[str], cache: Path, damage: Callable[[Path], object]
+) -> None:
+    url = f"{site.url}/models.json"
+    revision = synced(url).current.revision
+    directory = cache / "vllm-launch/sources" / name_of(url)
+    damage(directory / revision / "models/org/repo.json")
+    said.clear()
+    assert not synced(url).changed
+    assert said.count(
+        f"the copy of {revision[:12]} was not what had been fetched; it is written anew"
+    ) == 1  # fmt: skip
+    assert held(url)[1] == "One"
+    assert revisions(cache, url) == {revision}
+    said.clear()
+    synced(url)
+    assert not any("anew" in line for line in said)
+
+
+def test_a_record_that_cannot_be_read_loses_no_revision(
+    site: Server, synced: Synced, cache: Path
+) -> None:
+    url = f"{site.url}/models.json"
+    synced(url)
+    directory = cache / "vllm-launch/sources" / name_of(url)
+    (directory / "current").write_bytes(b"")
+    site.answers["/models.json"] = lambda handler: handler.say(500, b"")
+    before = revisions(cache, url)
+    with pytest.raises(SourceError):
+        synced(url)
+    assert revisions(cache, url) == before
+
+
+@pytest.mark.parametrize("call", ["mkdtemp", "fsync", "rename"])
+def test_a_disk_without_room(
+    site: Server, synced: Synced, cache: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    url = f"{site.url}/models.json"
+    synced(url)
+    before = held(url)
+    site.answers["/org/repo.json"] = honest(recipe(title="Two"))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tempfile if call == "mkdtemp" else os, call, full)
+        with pytest.raises(SourceError) as caught:
+            synced(url)
+    assert caught.value.message.startswith("cannot write ")
+    assert caught.value.message.endswith(": No space left on device")
+    assert held(url) == before
+    assert revisions(cache, url) == {before[0].revision}
+    synced(url)
+    assert held(url)[1] == "Two"
 
 
 def test_a_cache_that_cannot_be_written(site: Server, synced: Synced, cache: Path) -> None:

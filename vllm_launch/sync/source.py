@@ -84,7 +84,8 @@ def _renewed(
     """Fetch, place, read and let hold."""
     kind = "json" if spec.url.partition("?")[0].endswith(".json") else "git"
     revision, files = _fetched(spec, kind, pin, directory, how)
-    path, new = store.place(directory, revision, files)
+    store.prune(directory, spec.name)  # what a sync that was ended left takes no room
+    path, new = store.place(directory, revision, files, how[2].line)
     try:
         count, broken = store.verdict(path, spec.url)
     except SourceError:

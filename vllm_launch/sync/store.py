@@ -43,27 +43,58 @@ def locked(name: str, told: Callable[[str], None]) -> Iterator[str]:
         os.close(lock)
 
 
-def place(directory: str, revision: str, files: Mapping[str, bytes]) -> tuple[str, bool]:
-    """A revision's directory with its files, whole or not at all; and whether it is new."""
+def place(
+    directory: str, revision: str, files: Mapping[str, bytes], told: Callable[[str], None]
+) -> tuple[str, bool]:
+    """A revision's directory with its files, whole or not at all; and whether it is new.
+
+    What is there already is compared: a copy that was damaged is written once more.
+    """
     path = os.path.join(directory, revision)
-    if os.path.isdir(path):
+    there = os.path.isdir(path)
+    if there and (not files or _is_whole(path, files)):
         return path, False
-    made = tempfile.mkdtemp(prefix=_MADE, dir=directory)
+    made = ""
     try:
+        made = tempfile.mkdtemp(prefix=_MADE, dir=directory)
         for name, body in files.items():
             _write(os.path.join(made, name), body)
+        if there:
+            told(f"the copy of {revision[:12]} was not what had been fetched; it is written anew")
+            os.rename(path, tempfile.mkdtemp(prefix=_MADE, dir=directory))
         os.rename(made, path)
     except OSError as error:
         shutil.rmtree(made, ignore_errors=True)
         raise SourceError(f"cannot write {path}: {error.strerror}") from None
-    return path, True
+    return path, not there
+
+
+def _is_whole(path: str, files: Mapping[str, bytes]) -> bool:
+    """Whether a directory holds exactly these files."""
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    if {os.path.relpath(each, path) for each in found} != set(files):
+        return False
+    try:
+        return all(_read(os.path.join(path, name)) == body for name, body in files.items())
+    except OSError:
+        return False
+
+
+def _read(path: str) -> bytes:
+    with open(
+        os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
+    ) as file:
+        return file.read()
 
 
 def _write(path: str, body: bytes) -> None:
+    """Write a file, on the disk when this is done: the record that names it will be."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(path, flags, 0o644), "wb") as file:
         file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def verdict(path: str, url: str) -> tuple[int, dict[str, str]]:
@@ -115,9 +146,14 @@ def make_current(directory: str, current: Current) -> None:
 
 
 def prune(directory: str, name: str) -> None:
-    """Remove every revision but the one that holds and the one before it."""
+    """Remove every revision but the one that holds and the one before it.
+
+    Where no record can be read, nothing goes: any of them may be the one.
+    """
     current = current_of(name)
-    kept = {*_NOT_REVISIONS, *((current.revision, current.previous) if current else ())}
+    if current is None:
+        return
+    kept = {*_NOT_REVISIONS, current.revision, current.previous}
     for entry in os.listdir(directory):
         if entry not in kept:
             remove(os.path.join(directory, entry))
