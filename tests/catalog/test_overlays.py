@@ -239,6 +239,76 @@ def test_an_error_names_both_files(over: Over, tmp_path: Path) -> None:
     assert str(caught.value) == f"{recipe} with {overlay} cannot be used: 1 error"
 
 
+def test_an_error_in_the_recipe_names_the_overlay_that_may_be_to_blame(
+    over: Over, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError) as caught:
+        over("model: null")
+    overlay = tmp_path / "config/vllm-launch/recipes/org/repo.yaml"
+    recipe = tmp_path / "recipes/models/org/repo.yaml"
+    assert str(caught.value) == f"{recipe} with {overlay} cannot be used: 1 error"
+
+
+LINKED = """\
+model: {model_id: org/repo}
+variants:
+  default: {default_modes: {spec: b}}
+  fp8: {}
+features:
+  tools: {args: [--a], excludes: [spec]}
+  spec:
+    default_mode: b
+    modes: {a: {args: [--x]}, b: {args: [--y], variants: [fp8]}, c: {args: [--z]}}
+opt_in_features: [spec, tools]
+hardware_opt_in_features: {h200: [tools]}
+compatible_strategies: [single_node_tp]
+presets:
+  both: {hardware: h200, strategy: single_node_tp, select: {features: {spec: b, tools: true}}}
+  small: {hardware: h200, strategy: single_node_tp, variants: [fp8]}
+notes:
+- {title: spec, when: {feature: [spec], hardware: [h200]}, body: x}
+- {title: either, when: {variant: [default, fp8]}, body: x}
+- {title: small, when: {preset: [small]}, body: x}
+- {title: all, body: x}
+"""
+
+
+def test_what_refers_to_a_feature_that_was_taken_away_goes_with_it(over: Over) -> None:
+    recipe = over("features: {spec: null}", LINKED).recipe
+    assert recipe.opt_in_features == ("tools",)
+    assert recipe.features["tools"].excludes == ()
+    assert recipe.variants["default"].default_modes == {}
+    assert dict(recipe.presets["both"].select.features) == {"tools": True}
+    assert [note.title for note in recipe.notes] == ["either", "small", "all"]
+
+
+def test_what_refers_to_a_variant_that_was_taken_away_goes_with_it(over: Over) -> None:
+    recipe = over("variants: {fp8: null}", LINKED).recipe
+    assert list(recipe.presets) == ["both"]
+    assert list(recipe.features["spec"].modes) == ["a", "c"]
+    assert recipe.features["spec"].default_mode is None
+    assert [note.title for note in recipe.notes] == ["spec", "either", "all"]
+    assert recipe.notes[1].when.variant == ("default",)
+
+
+def test_what_refers_to_a_mode_that_was_taken_away_goes_with_it(over: Over) -> None:
+    recipe = over("features: {spec: {modes: {b: null}}}", LINKED).recipe
+    assert recipe.features["spec"].default_mode is None
+    assert recipe.variants["default"].default_modes == {}
+    assert dict(recipe.presets["both"].select.features) == {"tools": True}
+
+
+def test_what_refers_to_a_preset_that_was_taken_away_goes_with_it(over: Over) -> None:
+    recipe = over("presets: {small: null}", LINKED).recipe
+    assert [note.title for note in recipe.notes] == ["spec", "either", "all"]
+
+
+def test_an_overlay_that_refers_to_what_it_takes_away_is_told(over: Over) -> None:
+    with pytest.raises(RecipeError) as caught:
+        over("features: {spec: null}\nopt_in_features: [spec]", LINKED)
+    assert "unknown feature 'spec'" in str(caught.value.problems)
+
+
 @pytest.mark.parametrize("kind", ["a directory", "a dangling link"])
 def test_an_overlay_that_cannot_be_read_is_not_passed_over(
     over: Over, tmp_path: Path, kind: str

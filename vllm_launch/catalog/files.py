@@ -15,6 +15,7 @@ from .tree import MAX_BYTES, SyntaxFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from .tree import Node
@@ -84,12 +85,17 @@ def parse(data: bytes, shown: str, *, is_json: bool) -> tuple[Node, list[Problem
     return tree, [_problem(fault, shown) for fault in faults]
 
 
-def broken(shown: str, problems: list[Problem]) -> RecipeError:
-    """The error for a file with faults, in the order in which they stand in it and its overlays."""
+def broken(shown: str, problems: list[Problem], overlays: Iterable[str] = ()) -> RecipeError:
+    """The error for a file with faults, in the order in which they stand in it and its overlays.
+
+    Where none of them stands in an overlay, any may be to blame, so all are named.
+    """
     ordered = sorted(problems, key=lambda p: (p.file != shown, p.file, p.line, p.column))
     errors = sum(not problem.warning for problem in ordered)
     noun = "error" if errors == 1 else "errors"
     others = dict.fromkeys(p.file for p in ordered if p.file != shown and not p.warning)
+    if not others:
+        others = dict.fromkeys(overlays)
     if others:
         shown = f"{shown} with {' and '.join(others)}"
     return RecipeError(f"{shown} cannot be used: {errors} {noun}", problems=ordered)

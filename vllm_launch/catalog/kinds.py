@@ -47,13 +47,14 @@ _NAMES = {
 class Reading:
     """One file being read: where its faults go, and how strict to be about unknown keys."""
 
-    __slots__ = ("file", "key", "own", "problems")
+    __slots__ = ("file", "key", "overlays", "own", "problems")
 
     def __init__(self, file: str, own: bool) -> None:
         self.file = file
         self.own = own  # this project's own recipes: an unknown key is an error
         self.key = ""  # the key whose value a keyed reader hands on
         self.problems: list[Problem] = []
+        self.overlays: list[str] = []  # the files that were laid over it
 
     def problem(
         self, node: Node, path: str, message: str, hint: str = "", warning: bool = False

@@ -151,13 +151,17 @@ class Library:
         """
         from .format import RECIPE
         from .published import as_recipe
-        from .references import check
+        from .references import check, unlinked
 
         root, reading = self._open(path, recipe_id)
         if path.endswith(".json"):
             root = as_recipe(root)
+        below = root
         for overlay in self.overlays_of(recipe_id):
             root = self._overlaid(root, overlay, reading)
+            reading.overlays.append(overlay)
+        if root is not below:
+            root = unlinked(root, below)
         recipe: Recipe = RECIPE(root, "", reading)
         check(root, self.taxonomy, self.kv_stores(), reading)
         return root, recipe, reading
@@ -235,7 +239,7 @@ class Library:
     def _settle(self, reading: Reading) -> None:
         """Raise where a file has errors; keep its warnings."""
         if any(not problem.warning for problem in reading.problems):
-            raise broken(reading.file, reading.problems)
+            raise broken(reading.file, reading.problems, reading.overlays)
         self.warnings.extend(reading.problems)
 
 

@@ -6,7 +6,7 @@ wrong elsewhere in the file neither hides a name nor makes one unknown.
 
 from __future__ import annotations
 
-from .tree import child
+from .tree import Line, child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,3 +178,72 @@ def _names(node: Node, places: Any, path: str, last: str) -> Iterator[Name]:
                 yield from _names(value, of_values, below, key)
             elif of_keys is None and key in places:
                 yield from _names(value, places[key], below, last)
+
+
+# What stands for one of these alone goes with the last of them: a note, a preset, a mode.
+_BLOCKS = (("variant", "variants"), ("feature", "features"), ("preset", "presets"))
+_FOR = ("variants", "variant", "feature", "preset", "when")
+
+
+def unlinked(root: Node, before: Node) -> Node:
+    """A recipe's tree without the references to what overlays took away.
+
+    What an overlay itself refers to stays, and is a fault where it is not there.
+    """
+    gone = _gone(root, before)
+    while gone:  # a mode that goes with its variant is referred to as well
+        root = _kept(root, _RECIPE, "", gone) or root
+        gone, seen = _gone(root, before), gone
+        if gone == seen:
+            break
+    return root
+
+
+def _gone(root: Node, before: Node) -> dict[str, Any]:
+    """The names of each kind that a tree had before, the modes by their features."""
+    gone: dict[str, Any] = {}
+    for kind, block in _BLOCKS:
+        gone[kind] = _fewer(_keys(before, block), _keys(root, block))
+    modes = _modes(root)
+    gone["mode"] = {
+        feature: names
+        for feature, there in _modes(before).items()
+        if feature in modes and (names := _fewer(there, modes[feature]))
+    }
+    return gone if any(gone.values()) else {}
+
+
+def _fewer(before: Collection[str] | None, now: Collection[str] | None) -> list[str]:
+    return [] if now is None else [name for name in before or () if name not in now]
+
+
+def _kept(node: Node, places: Any, last: str, gone: dict[str, Any]) -> Node | None:
+    """A node without what is gone; None where nothing of it is left to stand for."""
+    kind, line, column, value, raw = node
+    if isinstance(places, str):
+        return None if _is_gone(places, node, last, gone) else node
+    if kind == "list" and "[]" in places:
+        items = [_kept(item, places["[]"], last, gone) for item in value]
+        left = tuple(item for item in items if item is not None)
+        return (kind, line, column, left, raw) if left or not items else None
+    if kind != "map":
+        return node
+    entries = []
+    of_keys, of_values = places.get("@"), places.get("*")
+    for key, at, start, below in value:
+        if of_keys is not None and _is_gone(of_keys, ("text", at, start, key, ""), last, gone):
+            continue
+        place = of_values if of_values is not None else places.get(key)
+        left_of = below if place is None else _kept(below, place, key if of_values else last, gone)
+        if left_of is not None:
+            entries.append((key, at, start, left_of))
+        elif key in _FOR and of_values is None:
+            return None
+    return (kind, line, column, tuple(entries), raw)
+
+
+def _is_gone(kind: str, node: Node, last: str, gone: dict[str, Any]) -> bool:
+    names = gone.get(kind, {})
+    if kind == "mode":
+        names = names.get(last, {})
+    return node[0] == "text" and not isinstance(node[1], Line) and node[3] in names
