@@ -365,6 +365,24 @@ def test_an_image_is_asked_without_network_or_gpus(operator: Operator, stand_in:
     assert len(stand_in.calls) == 1
 
 
+@pytest.mark.parametrize(
+    ("entrypoint", "python"),
+    [
+        (["/opt/venv/bin/vllm", "serve"], "/opt/venv/bin/python3"),
+        (["vllm", "serve"], "python3"),
+        (["/opt/run.sh"], "python3"),
+        (None, "python3"),
+    ],
+)
+def test_the_python_of_an_image_is_the_one_beside_its_vllm(
+    operator: Operator, stand_in: StandIn, entrypoint: list[str] | None, python: str
+) -> None:
+    stand_in.contain(Config={"Entrypoint": entrypoint})
+    operator.run(*DOCKER)
+    argv = stand_in.calls[0]["argv"]
+    assert argv[argv.index("--entrypoint") + 1] == python
+
+
 def test_an_image_of_the_same_name_and_other_content_is_asked_anew(
     operator: Operator, stand_in: StandIn
 ) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..host.parser import Question
     from ..model.deployment import ProcessPlan
-    from ..model.system import SystemFacts
+    from ..model.system import Image, SystemFacts
     from ..preflight import Situation
     from ..vllm_options.answer import Answer
 
@@ -171,15 +171,23 @@ def _image(situation: Situation, environ: Mapping[str, str]) -> Source:
         )
     if not image.id:
         raise Unasked(f"{situation.runtime} does not say what the image {reference} holds")
-    path, content = engine.path, image.id
+    path, content, python = engine.path, image.id, _python_in(image)
 
     def question(given: bytes) -> Question:
         name = f"vllm-launch-check-{os.getpid()}"
-        return in_container(path, content, script(), given, environ, name)
+        return in_container(path, content, script(), given, environ, name, python)
 
     return Source(
         shown=f"the image {reference}", question=question, identity=image.id, native=False
     )
+
+
+def _python_in(image: Image) -> str:
+    """The Python beside the image's vllm, where its entrypoint says where that is."""
+    program = image.entrypoint[0] if image.entrypoint else ""
+    if program.startswith("/") and os.path.basename(program) == "vllm":
+        return os.path.join(os.path.dirname(program), "python3")
+    return "python3"
 
 
 def script() -> str:

@@ -62,13 +62,19 @@ def natively(
 
 
 def in_container(
-    engine: str, image: str, script: str, given: bytes, environ: Mapping[str, str], name: str
+    engine: str,
+    image: str,
+    script: str,
+    given: bytes,
+    environ: Mapping[str, str],
+    name: str,
+    python: str = "python3",
 ) -> Question:
     """The question to an image that is here: no network, no GPU, and never a pull."""
     variables = [word for n, v in (HIDDEN | _NO_GPU).items() for word in ("--env", f"{n}={v}")]
     argv = [
         engine, "run", "--rm", "--interactive", "--pull", "never", "--network", "none",
-        "--name", name, *variables, "--entrypoint", "python3", image,
+        "--name", name, *variables, "--entrypoint", python, image,
         "-I", "-c", script, "--commands",
     ]  # fmt: skip
     return Question(argv, given, environ, remove=(engine, "rm", "--force", name))
