@@ -51,7 +51,7 @@ def test_a_server_alone() -> None:
             "interval": "10s",
             "timeout": "10s",
             "retries": 6,
-            "start_period": "3600s",
+            "start_period": "5340s",  # 1025 GB of weights, its engine, and some to spare
         },
         "restart": "unless-stopped",
         "stop_grace_period": "120s",
@@ -151,7 +151,7 @@ class TestParts:
             "another one for it: --part-image router=REF\n"
         ) in file.text
 
-    def test_a_start_as_long_as_vllm_waits_for_it(self) -> None:
+    def test_a_start_takes_its_download_and_as_long_as_vllm_waits_for_it(self) -> None:
         plan = spelt(["--shutdown-timeout", "300"], "")
         (part,) = plan.parts
         env = (("VLLM_ENGINE_READY_TIMEOUT_S", "7200"),)
@@ -159,7 +159,21 @@ class TestParts:
         variables = tuple((*pair, part.plan.arguments[-1][2]) for pair in env)
         process = part.plan.replace(variables=variables)
         (file,) = files(plan.replace(parts=(part.replace(plan=process, env=env),)))
-        assert services(file.text)["server-0"]["healthcheck"]["start_period"] == "7200s"
+        assert services(file.text)["server-0"]["healthcheck"]["start_period"] == "11940s"
+
+    @pytest.mark.parametrize("flag", ["--ssl-certfile=/tls/cert", "--ssl-keyfile=/tls/key"])
+    def test_a_server_that_answers_over_tls_is_asked_so(self, flag: str) -> None:
+        (file,) = files(spelt([flag], ""))
+        code = services(file.text)["server-0"]["healthcheck"]["test"][-1]
+        assert code == (
+            "import ssl, urllib.request; urllib.request.urlopen('https://127.0.0.1:8000/health', "
+            "timeout=5, context=ssl._create_unverified_context())"
+        )
+        compile(code, "health", "exec")
+
+    def test_a_server_on_a_unix_socket_is_not_asked(self) -> None:
+        (file,) = files(spelt(["--uds=/run/vllm.sock"], ""))
+        assert "healthcheck" not in services(file.text)["server-0"]
 
     def test_secrets_are_named_and_no_more(self) -> None:
         found = only("one server", passed_by_name=("HF_TOKEN", "VLLM_API_KEY"))

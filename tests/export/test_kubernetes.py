@@ -424,6 +424,29 @@ def test_a_name_without_room_for_what_pods_are_called_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        pytest.param(
+            ("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16",),
+            "nvidia-nemotron-3-super-120b-a12b",
+            id="alone",
+        ),
+        pytest.param(
+            ("Qwen/Qwen3-Coder-480B-A35B-Instruct", "--strategy", "pd_cluster",
+             "--disaggregated-set"),
+            "qwen3-coder-480b-a35b",
+            id="in one set",
+        ),
+    ],
+)  # fmt: skip
+def test_a_name_that_nobody_asked_for_has_as_many_words_as_there_is_room_for(
+    operator: Operator, asked: tuple[str, ...], name: str
+) -> None:
+    ran = operator.run("export", *asked, "--hardware", "h200", "--to", "kubernetes")
+    assert f"\nmetadata:\n  name: {name}\n" in ran.out
+
+
 def test_a_name_begins_with_a_letter() -> None:
     (thing,) = cluster(brief(resolved(hardware="h200")).replace(name="3b")).of("Service")
     assert thing["metadata"]["name"] == "vllm-3b"

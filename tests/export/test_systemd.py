@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.launcher import FLASH, M3, Operator
 from tests.export import real_systemd
-from tests.export.cases import LAYOUTS, SETUP, brief, layout
+from tests.export.cases import LAYOUTS, SETUP, brief, layout, spelt
 from tests.export.unit_reader import command, sections, values, words
 from tests.resolve.build import told
 from vllm_launch.errors import UsageError
@@ -48,7 +48,7 @@ class TestAServerAlone:
             ("WorkingDirectory", "-~"),
             ("Restart", "on-failure"),
             ("RestartSec", "10"),
-            ("TimeoutStartSec", "3600"),
+            ("TimeoutStartSec", "5340"),  # 1025 GB of weights, its engine, and some to spare
             ("KillSignal", "SIGTERM"),
             ("KillMode", "mixed"),
             ("TimeoutStopSec", "120"),
@@ -72,6 +72,11 @@ class TestAServerAlone:
             "until curl --fail --silent --output /dev/null --max-time 5 "
             'http://127.0.0.1:8000/health; do kill -0 "$MAINPID" || exit 1; sleep 5; done'
         )
+
+    def test_over_tls_the_certificate_is_of_another_name(self) -> None:
+        found = {file.name: file for file in files(spelt(["--ssl-certfile=/tls/cert"], ""))}
+        wait = command(value(found[ALONE].text, "Service", "ExecStartPost"))
+        assert b"--max-time 5 --insecure https://127.0.0.1:8000/health; do" in wait[2]
 
     def test_the_wait_ends_with_the_server(self, operator: Operator) -> None:
         wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))
@@ -277,6 +282,18 @@ class TestAsAnOperator:
             "# not on this machine's PATH, so a guess: /opt/vllm/bin/vllm; "
             "--program-dir says where\n"
         ) in ran.err
+
+    def test_containers_on_the_machines_network_reach_each_other(self, operator: Operator) -> None:
+        ran = operator.run(*EXPORT, "--strategy", "pd_cluster", "--runtime", "docker")
+        assert "--network host" in ran.out
+        assert "only the HTTP port is published" not in ran.err
+
+    def test_a_name_that_is_too_long(self, operator: Operator) -> None:
+        ran = operator.run(*EXPORT, "--name", "m" * 44)
+        assert ran.error == (
+            f"error: --name: found '{'m' * 44}'; expected lower case letters, digits and dashes, "
+            f"43 at most\n  for example {'m' * 43}\n"
+        )
 
     def test_or_in_the_directory_named(self, operator: Operator) -> None:
         ran = operator.run(*EXPORT, "--program-dir", "/srv/v 1/bin")

@@ -138,6 +138,19 @@ class TestAsAShellRunsIt:
         assert spaced(words) == spaced(list(part.argv[1:]))
         assert env["OWN"] == "".join(ODD)
 
+    def test_a_recipes_path_does_not_choose_the_program(self, operator: Operator) -> None:
+        evil = operator.cwd / "evil"
+        evil.mkdir()
+        (evil / "vllm").write_text("#!/bin/sh\nexit 66\n")
+        (evil / "vllm").chmod(0o755)
+        deployment = layout("one server")
+        (process,) = deployment.processes
+        theirs = process.arguments[0][2]
+        process = process.replace(variables=(("PATH", str(evil), theirs),))
+        plan = brief(deployment.replace(processes=(process,)))
+        ((_, env),) = self.run(plan, operator).values()
+        assert env["PATH"] == str(evil)
+
 
 words = st.one_of(
     texts,

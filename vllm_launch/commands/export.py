@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from .plan import Plan
 
-_DNS_LABEL = 63  # characters at most, RFC 1123; room is left for suffixes
-_ROOM = 20
+_LONGEST = 43  # characters: of a DNS label's 63 some are left for suffixes
+# Of a name that nobody asked for: what every target takes, and a DisaggregatedSet.
+_LONGEST_OWN = {False: 36, True: 28}
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
@@ -141,16 +142,24 @@ def _name(plan: Plan, settings: Settings) -> str:
         if asked != _label(asked):
             raise UsageError(
                 f"{settings.source('name')}: found {asked!r}; expected lower case letters, digits "
-                "and dashes",
+                f"and dashes, {_LONGEST} at most",
                 hint=f"for example {_label(asked) or 'minimax-m3'}",
             )
         return str(asked)
-    return _label(plan.deployment.recipe.id.rpartition("/")[2]) or "vllm"
+    longest = _LONGEST_OWN[bool(settings["disaggregated_set"])]
+    return _cut(_label(plan.deployment.recipe.id.rpartition("/")[2]), longest) or "vllm"
 
 
 def _label(text: str) -> str:
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
-    return "-".join(filter(None, kept.split("-")))[: _DNS_LABEL - _ROOM].strip("-")
+    return "-".join(filter(None, kept.split("-")))[:_LONGEST].strip("-")
+
+
+def _cut(label: str, longest: int) -> str:
+    """As many of a label's words as there is room for."""
+    if len(label) <= longest:
+        return label
+    return label[: longest + 1].rpartition("-")[0] or label[:longest]
 
 
 def _header(plan: Plan, invocation: Invocation) -> Iterator[str]:

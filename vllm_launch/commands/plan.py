@@ -139,6 +139,10 @@ def chosen(
         resolved = _without_recipe(found, found.checkpoint, resolver, request, host)
     else:
         resolved = _resolved(resolver, request, host)
+    if resolved.pools_shared:
+        from ..resolve.side_channels import apart
+
+        resolved = apart(resolved)
     return _fronted(resolved, settings), host
 
 
@@ -428,6 +432,8 @@ def _without_effect(
         names_the_whole = name == "name" and settings["to"]
         if settings[name] and not _in_container(settings) and not names_the_whole:
             yield f"{settings.source(name)} is for containers, and this server is native"
+    if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:
+        yield f"{settings.source('image')} is for --pyxis, and these servers are native"
     if not endpoints or settings["role"] == "proxy":
         return
     from ..resolve.parts import parts, placeholders_of

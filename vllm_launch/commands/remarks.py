@@ -22,7 +22,8 @@ def remarks(deployment: Deployment, found: Found, settings: Settings) -> Iterato
     if short is not None:
         yield f"{short}; see vllm-launch fit {deployment.recipe.id}"
     several = deployment.choice.nodes > 1 or deployment.deploy_type == "pd_cluster"
-    if several and settings["runtime"] in ("docker", "podman"):
+    # An export puts parts that belong together on the machine's own network.
+    if several and settings["runtime"] in ("docker", "podman") and not settings["to"]:
         yield (
             "only the HTTP port is published: other nodes reach neither the rendezvous nor the "
             "side channel of a container without the host's network"

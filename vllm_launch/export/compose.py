@@ -11,7 +11,7 @@ from ..resolve.parts import parts as parts_of
 from . import ExportFile, commented
 from .containers import by_name, container_for, image_notes, images_of
 from .filling import by_hand, file_text, filled_parts
-from .readiness import health_url, start_seconds, stop_seconds
+from .readiness import health_url, startup_seconds, stop_seconds
 from .yamltext import writable, yaml_text
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from ..model.deployment import Deployment
     from ..model.part import Part
     from ..resolve.container import Access, Container
     from . import Brief
@@ -83,7 +84,7 @@ def _service(
         **_access(container.access, container.engine),
         "volumes": _volumes(container),
         "depends_on": _depends_on(part, here),
-        **_healthcheck(part),
+        **_healthcheck(part, brief.deployment),
         "restart": "unless-stopped",
         "stop_grace_period": f"{stop_seconds(part)}s",
     }
@@ -151,19 +152,21 @@ def _depends_on(part: Part, here: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def _healthcheck(part: Part) -> dict[str, Any]:
+def _healthcheck(part: Part, deployment: Deployment) -> dict[str, Any]:
     """A server's, with the Python that every image of vLLM has."""
     url = health_url(part)
-    if url is None:
+    if url is None or part.plan is None:
         return {}
     code = f"import urllib.request; urllib.request.urlopen({url!r}, timeout=5)"
+    if url.startswith("https:"):  # its certificate is for the name that others know it by
+        code = f"import ssl, {code[7:-1]}, context=ssl._create_unverified_context())"
     return {
         "healthcheck": {
             "test": ["CMD", "python3", "-c", code],
             "interval": "10s",
             "timeout": "10s",
             "retries": 6,
-            "start_period": f"{start_seconds(part)}s",
+            "start_period": f"{startup_seconds(deployment, part.plan)}s",
         }
     }
 

@@ -90,6 +90,13 @@ def file_text(file: ConfigFile) -> str:
     return json.dumps(file.content, indent=2, ensure_ascii=False) + "\n"
 
 
+def has_foreign_path(part: Part) -> bool:
+    """Whether a recipe sets PATH: it may not choose which program is run."""
+    if part.plan is None:
+        return any(name == "PATH" for name, _ in part.env)
+    return any(n == "PATH" and s.layer != OPERATOR for n, _, s in part.plan.variables)
+
+
 def _recipe_texts(part: Part) -> Iterator[str]:
     """A part's words and values, without those that are the operator's own."""
     if part.plan is None:

@@ -4,17 +4,47 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..model.deployment import Deployment, ProcessPlan
     from ..model.part import Part
 
-_START = 3600  # seconds: weights may be downloaded and kernels compiled
+_READY = "VLLM_ENGINE_READY_TIMEOUT_S"
+_READY_DEFAULT = 600  # seconds that vLLM itself waits for its engine
+_LEAST = 3600  # weights that are there already, compiled and captured for the first time
+_SPARE = 600  # what comes before the engine and after it
+DOWNLOAD = 250  # MB/s, of a hub cache that is still empty
+_TLS = ("--ssl-certfile", "--ssl-keyfile")
 _GRACE = 120  # seconds to answer what was asked before
+
+
+def ready_timeout(plan: ProcessPlan) -> int:
+    """Seconds that vLLM itself waits for its engine."""
+    text = plan.env.get(_READY, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else _READY_DEFAULT
+
+
+def download_seconds(deployment: Deployment) -> int:
+    """How long the weights take into an empty hub cache; the recipe's memory figure is theirs."""
+    gigabytes = deployment.recipe.variants[deployment.choice.variant].vram_minimum_gb or 0
+    return int(gigabytes * 1000 / DOWNLOAD)
+
+
+def startup_seconds(deployment: Deployment, plan: ProcessPlan) -> int:
+    """How long a cold start may take, in whole minutes: download, engine, and some to spare."""
+    needed = download_seconds(deployment) + ready_timeout(plan) + _SPARE
+    return -(-max(_LEAST, needed) // 60) * 60
+
+
+def encrypted(plan: ProcessPlan) -> bool:
+    """Whether a server answers over TLS alone."""
+    return any(flag.partition("=")[0] in _TLS for flag, _, _ in plan.arguments)
 
 
 def health_url(part: Part) -> str | None:
     """Where a server says on its own machine that it is ready; None for what never does."""
-    if part.port is None or part.plan is None:
+    if part.port is None or part.plan is None or part.plan.value("--uds"):
         return None
-    return f"http://{_own_address(part)}:{part.port}/health"
+    scheme = "https" if encrypted(part.plan) else "http"
+    return f"{scheme}://{_own_address(part)}:{part.port}/health"
 
 
 def _own_address(part: Part) -> str:
@@ -22,13 +52,6 @@ def _own_address(part: Part) -> str:
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
-
-
-def start_seconds(part: Part) -> int:
-    """Seconds that a cold start may take: at least as long as vLLM itself waits."""
-    waits = dict(part.env).get("VLLM_ENGINE_READY_TIMEOUT_S", "")
-    own = int(waits) if waits.isascii() and waits.isdecimal() and len(waits) < 7 else 0
-    return max(_START, own)
 
 
 def stop_seconds(part: Part) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..errors import UsageError
 from ..render.shell import command, quote
 from . import ExportFile, commented
-from .filling import by_hand, file_text, filled_parts
+from .filling import by_hand, file_text, filled_parts, has_foreign_path
 from .yamltext import writable, yaml_text
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ def _name(name: str) -> str:
 
 
 def _script(part: Part, name: str, argv: Sequence[str], directory: str, brief: Brief) -> ExportFile:
-    """The command, behind the variables."""
+    """The command, behind the variables. A recipe's PATH does not choose the program."""
     where = "" if directory.startswith("/") else " It is run where these files are."
     notes = ("", f"Starts the {part.title}.{where}", *by_hand(brief))
     lines = ["#!/bin/sh\n", commented(brief.replace(header=(*brief.header, *notes)))]
@@ -134,5 +134,9 @@ def _script(part: Part, name: str, argv: Sequence[str], directory: str, brief: B
         lines.append(f"set -a\n. {quote(f'{directory}/{name}.env')}\nset +a\n")
     starts = [i for i, word in enumerate(argv) if word == "--config"][:1]
     words = [writable(word) for word in argv]
-    lines.append(f"exec {command(words, starts)}\n")
+    line = command(words, starts)
+    if has_foreign_path(part):
+        lines.insert(2, f'set -- "$(command -v {quote(words[0])})"\n')
+        line = '"$1"' + line.removeprefix(quote(words[0]))
+    lines.append(f"exec {line}\n")
     return ExportFile(name=f"{name}.sh", text="".join(lines), mode=0o755)

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.launcher import M3
@@ -132,6 +132,13 @@ def test_secrets_are_handed_on_by_name(operator):
     assert "hf_secret" not in done.out
     assert "# Handed on from where it is submitted: HF_TOKEN.\n" in done.out
     assert "--container-env=HF_HOME,HF_TOKEN\n" in done.out
+
+
+def test_an_image_that_nothing_runs_in_is_told(operator):
+    done = operator.run("export", *TWO_NODES, "--to", "slurm", "--image", "org/own:1")
+    assert "# note: --image is for --pyxis, and these servers are native\n" in done.err
+    done = operator.run("export", *TWO_NODES, "--to", "slurm", "--image", "org/own:1", "--pyxis")
+    assert "--image is for" not in done.err
 
 
 def test_a_recipes_path_does_not_choose_the_program():
@@ -397,6 +404,9 @@ def kernel(address: ipaddress.IPv4Address) -> str:
     return f"{int.from_bytes(address.packed, 'little'):08X}"
 
 
+@settings(  # the table is written anew each time
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(routes=_routes, target=st.sampled_from(["10.1.2.3", "10.1.9.1", "192.168.1.1", "8.8.8.8"]))
 def test_the_interface_is_that_of_the_most_specific_route(routes, target, tmp_path):
     lines = ["Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT"]

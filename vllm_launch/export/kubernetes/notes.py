@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...resolve.pools import NVLINK_DOMAIN_HARDWARE
+from ..readiness import DOWNLOAD, download_seconds, ready_timeout, startup_seconds
 from .addresses import entry_of
 from .groups import groups as _groups
-from .probes import DOWNLOAD, download_seconds, ready_timeout, startup_seconds
+from .needs import needs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def _remarks(brief: Brief, settings: Settings, groups: Sequence[Group]) -> Itera
     yield from _cache(settings)
     yield from _hosts(brief)
     yield from _masks(brief)
+    yield from _network(brief, settings, groups)
     yield from _domain(brief, settings, groups)
     yield from _companions(brief)
 
@@ -128,6 +130,17 @@ def _masks(brief: Brief) -> Iterator[str]:
         yield (
             "Both pools are planned for one node. Each asks for its share of the GPUs, prefers "
             "the other's node, and counts its GPUs from 0: a pod has no others."
+        )
+
+
+def _network(brief: Brief, settings: Settings, groups: Sequence[Group]) -> Iterator[str]:
+    if settings.rdma or settings.privileged:
+        return
+    if any(needs_of(g.leader, brief.deployment, alone=g.size == 1).rdma for g in groups):
+        yield (
+            "Pods are given no RDMA devices: what goes between nodes goes over TCP, many times "
+            "slower, or fails where only RDMA will do. --rdma-resource names the resource that "
+            "they are; --host-network --privileged takes the node's own."
         )
 
 

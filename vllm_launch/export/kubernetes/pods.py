@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from ...errors import UsageError
+from ..readiness import startup_seconds
 from .addresses import CONFIG_DIRECTORY, ENTRIES, OWN, POD_IP
 from .needs import masks, needs_of, page_resource, quantity
-from .probes import (
-    listening_probes,
-    router_probes,
-    server_probes,
-    sidecar_probe,
-    startup_seconds,
-)
+from .probes import listening_probes, router_probes, server_probes, sidecar_probe
 from .ranks import run_of, run_of_workers
 
 TYPE_CHECKING = False

@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
+from ..readiness import encrypted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ...model.deployment import Deployment, ProcessPlan
+    from ...model.deployment import ProcessPlan
 
-_READY = "VLLM_ENGINE_READY_TIMEOUT_S"
-READY_DEFAULT = 600  # seconds that vLLM itself waits for its engine
-_LEAST = 3600  # weights that are there already, compiled and captured for the first time
-_SPARE = 600  # what comes before the engine and after it
-DOWNLOAD = 250  # MB/s, of a hub cache that is still empty
 _PERIOD = 10
-
-
-def ready_timeout(plan: ProcessPlan) -> int:
-    """Seconds that vLLM itself waits for its engine."""
-    text = plan.env.get(_READY, "")
-    return int(text) if text.isascii() and text.isdecimal() else READY_DEFAULT
-
-
-def download_seconds(deployment: Deployment) -> int:
-    """How long the weights take into an empty hub cache; the recipe's memory figure is theirs."""
-    gigabytes = deployment.recipe.variants[deployment.choice.variant].vram_minimum_gb or 0
-    return int(gigabytes * 1000 / DOWNLOAD)
-
-
-def startup_seconds(deployment: Deployment, plan: ProcessPlan) -> int:
-    """How long a cold start may take, in whole minutes: download, engine, and some to spare."""
-    needed = download_seconds(deployment) + ready_timeout(plan) + _SPARE
-    return -(-max(_LEAST, needed) // 60) * 60
 
 
 def server_probes(plan: ProcessPlan, port: int, startup: int) -> dict[str, Any]:
     """The probes of a server: none but the first may end it before it has started."""
-    check = _health(
-        port, "--ssl-certfile" in {flag.partition("=")[0] for flag, _, _ in plan.arguments}
-    )
+    check = _health(port, encrypted(plan))
     return {
         "startupProbe": _startup(check, startup),
         "readinessProbe": {**check, "periodSeconds": 10, "timeoutSeconds": 5},

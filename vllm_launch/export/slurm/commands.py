@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...errors import UsageError
 from ...model.part import SERVERS
 from ...model.record import Record
-from ..filling import OPERATOR, used_files
+from ..filling import OPERATOR, has_foreign_path, used_files
+from ..readiness import encrypted
 from .words import literal, with_names
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ def _command(part: Part, node: int, by_name: dict[str, Part]) -> Command:
         env=env,
         waits=tuple(_waits(part, node, by_name)) if part.argv else (),
         files=used_files(part),
-        finds_program=_has_foreign_path(part),
+        finds_program=has_foreign_path(part),
         text=part.text,
     )
 
@@ -98,13 +99,6 @@ def _env(part: Part) -> tuple[tuple[str, Word], ...]:
     )
 
 
-def _has_foreign_path(part: Part) -> bool:
-    """Whether a recipe sets PATH: it may not choose which program is run."""
-    if part.plan is None:
-        return any(name == "PATH" for name, _ in part.env)
-    return any(n == "PATH" and s.layer != OPERATOR for n, _, s in part.plan.variables)
-
-
 def _waits(part: Part, node: int, by_name: dict[str, Part]) -> Iterator[Wait]:
     """What vLLM or a router would not wait for by itself, or not for long enough."""
     for name in part.after:
@@ -118,15 +112,15 @@ def _waits(part: Part, node: int, by_name: dict[str, Part]) -> Iterator[Wait]:
 
 
 def _wait(part: Part, node: int, port: int) -> Wait:
-    host, encrypted = "", False
+    host, over_tls = "", False
     if part.plan is not None:
         host = part.plan.value("--host") or ""
-        encrypted = any(flag.startswith("--ssl-") for flag, _, _ in part.plan.arguments)
+        over_tls = encrypted(part.plan)
     return Wait(
         name=part.name,
         node=node,
         port=port,
-        health=part.role in SERVERS and not encrypted,
+        health=part.role in SERVERS and not over_tls,
         host="" if host in _ANY_ADDRESS else host,
     )
 

@@ -7,7 +7,7 @@ from ...model.part import SERVERS
 from ...render.shell import quote
 from ...resolve.container import run_argv
 from ..containers import container_for
-from ..readiness import health_url, start_seconds, stop_seconds
+from ..readiness import health_url, startup_seconds, stop_seconds
 from .names import ETC
 from .words import argument, assignment, command, plain, program
 
@@ -39,7 +39,7 @@ ProtectControlGroups=yes
 """
 _WAITS = (
     "command -v curl >/dev/null || {{ echo 'curl is not installed' >&2; exit 1; }}; "
-    "until curl --fail --silent --output /dev/null --max-time 5 {url}; "
+    "until curl --fail --silent --output /dev/null --max-time 5 {words}; "
     'do kill -0 "$MAINPID" || exit 1; sleep 5; done'
 )
 
@@ -98,7 +98,7 @@ def _service(part: Part, brief: Brief, names: Names) -> Iterator[str]:
     yield "Restart=on-failure\nRestartSec=10\n"
     if health_url(part):
         yield "# Until it answers: a cold start loads weights and compiles kernels.\n"
-    yield f"TimeoutStartSec={start_seconds(part) if health_url(part) else 300}\n"
+    yield f"TimeoutStartSec={_start_seconds(part, brief)}\n"
     yield "# To the server alone at first; what it leaves behind is killed.\n"
     yield "KillSignal=SIGTERM\nKillMode=mixed\n"
     yield f"TimeoutStopSec={stop_seconds(part)}\nSuccessExitStatus=143\n"
@@ -107,6 +107,12 @@ def _service(part: Part, brief: Brief, names: Names) -> Iterator[str]:
     if part.role in SERVERS:
         yield "# Secrets, of mode 600; they are read by systemd, not by the user.\n"
         yield f"EnvironmentFile=-{ETC}/{names.env_file}\n"
+
+
+def _start_seconds(part: Part, brief: Brief) -> int:
+    if part.plan is None or health_url(part) is None:
+        return 300
+    return startup_seconds(brief.deployment, part.plan)
 
 
 def _native(part: Part, brief: Brief) -> Iterator[str]:
@@ -137,7 +143,9 @@ def _ready(part: Part) -> Iterator[str]:
     """A server is started once it answers: what comes after it waits for that."""
     url = health_url(part)
     if url is not None:
-        script = _WAITS.format(url=quote(url))
+        # Its certificate is for the name that others know it by.
+        trusting = "--insecure " if url.startswith("https:") else ""
+        script = _WAITS.format(words=trusting + quote(url))
         yield f"ExecStartPost=/bin/sh -c {argument(script)}\n"
 
 
