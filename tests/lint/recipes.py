@@ -29,7 +29,28 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
     ),
     "a version that is none": (
         "model:\n  model_id: org/repo\n  min_vllm_version: latest\n" + TAIL,
-        ["1:0 warning LINT_FORMAT 'latest' is no version of vLLM"],
+        ["3:21 warning LINT_FORMAT 'latest' is no version of vLLM"],
+    ),
+    "a variant's version that is none": (
+        recipe(
+            tail=(
+                "variants: {a: {}, b: {min_vllm_version: v}}\n"
+                "compatible_strategies: [single_node_tp]\n"
+            )
+        ),
+        ["4:41 warning LINT_FORMAT 'v' is no version of vLLM"],
+    ),
+    "what is said of hardware in no known word": (
+        recipe(
+            rest=(
+                "meta: {hardware: {h200: verified, h100: unsuported}}\n"
+                "kv_offload_support: {simple: yess}\n"
+            )
+        ),
+        [
+            ("4:41 warning LINT_FORMAT 'unsuported' is none of verified, supported, unsupported"),
+            "5:30 warning LINT_FORMAT 'yess' is none of verified, supported, unsupported",
+        ],
     ),
     "an argument that every variant replaces": (
         recipe(

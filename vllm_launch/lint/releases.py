@@ -8,9 +8,6 @@ from .fault import at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..model.recipe import Recipe
     from ..model.source import Source
     from ..model.vllm import VllmOptions
     from .fault import Fault
@@ -144,22 +141,6 @@ def _not_yet(span: Span, source: Source, what: str, having: int, instead: str | 
     # An image that is named for this very block may well have it.
     severity = "note" if span.image else "warning"
     return at(source, "LINT_NOT_YET", severity, text, f"Raise min_vllm_version to {since}.")
-
-
-def minimums(recipe: Recipe) -> Iterator[Fault]:
-    """The oldest vLLM that a recipe and its variants ask for: one that cannot be read counts for
-    none, so that nothing is compared with it."""
-    model = recipe.where.replace(layer="model.min_vllm_version")
-    named = [(model, recipe.model.min_vllm_version)]
-    for variant in recipe.variants.values():
-        where = variant.where.replace(layer=f"{variant.where.layer}.min_vllm_version")
-        named.append((where, variant.min_vllm_version))
-    for source, version in named:
-        if version and version != "nightly" and key(version) is None:
-            yield at(
-                source, "LINT_FORMAT", "warning", f"{version!r} is no version of vLLM",
-                "Write the number of a release, or nightly.",
-            )  # fmt: skip
 
 
 def nearest(name: str, names: list[str]) -> str:

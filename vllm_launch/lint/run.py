@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..catalog.format import RECIPE
 from ..resolve.resolver import Resolver
-from . import flags, images, json_text, lists, memory, names, releases, unreachable
+from . import flags, images, json_text, lists, memory, names, unreachable, words
 from .combinations import Trial
 from .fault import SEVERITIES, Fault, at
 from .scope import scope_of
@@ -78,7 +78,7 @@ def faults_of_recipe(
     found += [fault for block in blocks for fault in _of_block(block, scope)]
     found += images.named(images_of(root, RECIPE, file))
     found += memory.figures(recipe)
-    found += releases.minimums(recipe)
+    found += words.meant(root, file)
     found += _not_used(trial, blocks)
     return [*found, *_declared(recipe, found)], trial.tried
 
