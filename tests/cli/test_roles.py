@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -134,6 +135,50 @@ def test_what_is_printed_is_what_runs(operator: Operator) -> None:
         "--host", "0.0.0.0", "--port", "9000", "--intra-node-data-parallel-size", "4",
         "--log-level", "debug",
     ]  # fmt: skip
+
+
+def test_words_for_vllm_go_to_no_other_program(operator: Operator) -> None:
+    line = (*STORE, "--instances", "2", "--dry-run", "--output", "json", "--", "--seed", "1")
+    parts = operator.run(*line).json["deployment"]["parts"]
+    own = {part["name"]: part["argv"][-2:] == ["--seed", "1"] for part in parts}
+    assert own == {
+        "master": False, "store": False, "instance-1": True, "instance-2": True, "router": False,
+    }  # fmt: skip
+
+
+def test_words_for_the_program_that_is_named_are_in_its_export(operator: Operator) -> None:
+    ends = ("--endpoint", "PREFILL_NODE_1=10.0.0.1", "--endpoint", "DECODE_NODE_1=10.0.0.2")
+    ran = operator.run(
+        "export",
+        *POOLS[1:],
+        *ends,
+        "--role",
+        "router",
+        "--to",
+        "compose",
+        "--",
+        "--log-level=debug",
+    )
+    assert "\n    - --log-level=debug\n" in ran.out
+
+
+@pytest.mark.parametrize("port", [("--port", "9000"), ("--", "--port=9000")])
+def test_a_router_asks_instances_where_they_listen(
+    operator: Operator, port: tuple[str, ...]
+) -> None:
+    ran = operator.run(*STORE, "--instances", "2", "--dry-run", "--output", "json", *port)
+    router = ran.json["deployment"]["parts"][-1]["argv"]
+    asked = [after for word, after in itertools.pairwise(router) if "backend" in word]
+    assert asked == ["http://$VLLM_INSTANCE_1:9000", "http://$VLLM_INSTANCE_2:9000"]
+    assert router[router.index("--port") + 1] == "30080"
+
+
+def test_pools_of_one_machine_cannot_be_given_one_port(operator: Operator) -> None:
+    line = ("serve", M3, "--hardware", "h200", "--strategy", "pd_cluster", "--dry-run")
+    assert operator.run(*line, "--", "--port", "9000").error == (
+        "error: -- --port: prefill and decode cannot listen on one port\n"
+        "  say whose it is with --role prefill or --role decode\n"
+    )
 
 
 def test_the_master_and_the_companion_run_as_the_recipe_says(operator: Operator) -> None:

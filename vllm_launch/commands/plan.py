@@ -69,7 +69,7 @@ def make(invocation: Invocation, settings: Settings, *, anywhere: bool = False) 
     refuse_secret_arguments(invocation.passed)
     resolved, host = chosen(found, invocation, settings, env, anywhere=anywhere)
     resolved = _without(resolved, by_name)
-    _refuse_one_port_for_all(resolved, settings)
+    _refuse_one_port_for_all(resolved, invocation, settings)
     endpoints = _endpoints(settings)
     idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found, settings))
     resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
@@ -233,12 +233,17 @@ def _without(deployment: Deployment, names: tuple[str, ...]) -> Deployment:
     )
 
 
-def _refuse_one_port_for_all(deployment: Deployment, settings: Settings) -> None:
+def _refuse_one_port_for_all(
+    deployment: Deployment, invocation: Invocation, settings: Settings
+) -> None:
     """Raise UsageError where --port would go to both pools, which may share a machine."""
     roles = {plan.role for plan in deployment.processes}
-    if settings["port"] is not None and settings["role"] is None and "decode" in roles:
+    passed = any(word.partition("=")[0] == "--port" for word in invocation.passed)
+    given = settings["port"] is not None or (passed and deployment.pools_shared)
+    if given and settings["role"] is None and "decode" in roles:
         raise UsageError(
-            f"{settings.source('port')}: prefill and decode cannot listen on one port",
+            f"{settings.source('port') if settings['port'] is not None else '-- --port'}: "
+            "prefill and decode cannot listen on one port",
             hint="say whose it is with --role prefill or --role decode",
         )
 

@@ -80,11 +80,11 @@ def take(
     all_parts = parts(deployment.replace(**texts))
     all_parts = _with_proxy(all_parts, deployment, settings)
     all_parts = tuple(_given(part, endpoints) for part in all_parts)
+    all_parts = tuple(_with_passed(part, invocation, settings) for part in all_parts)
     if invocation.command.name not in COMMANDS:
         return Roles(deployment=deployment, parts=_asked(all_parts, deployment, settings))
     placed = _placed(all_parts, invocation, settings)
     selected = placed.parts or _asked(all_parts, deployment, settings)
-    selected = tuple(_with_passed(part, invocation) for part in selected)
     values, by, why = _values(selected, all_parts, deployment, settings, placed)
     on_site = _executes(invocation, settings) or placed.parts is not None or facts is not None
     filled = tuple(fill_part(part, values) for part in selected)
@@ -193,9 +193,12 @@ def _placed(all_parts: Sequence[Part], invocation: Invocation, settings: Setting
     return found
 
 
-def _with_passed(part: Part, invocation: Invocation) -> Part:
-    """What stands behind "--" comes last, also for a program that is not vLLM."""
-    if part.role in SERVERS or not invocation.passed or not part.argv:
+def _with_passed(part: Part, invocation: Invocation, settings: Settings) -> Part:
+    """What stands behind "--" comes last, also for a program that is not vLLM if it is named.
+
+    Where none is, it is vLLM's.
+    """
+    if part.role in SERVERS or part.role != settings["role"] or not part.argv:
         return part
     return part.replace(argv=(*part.argv, *invocation.passed))
 

@@ -232,7 +232,7 @@ class _Resolution:
         return self._deployment(
             deploy_type=store.deploy_type if store else self.strategy.deploy_type,
             processes=processes,
-            router=instance_router(store, self._instances()) if store else None,
+            router=instance_router(store, self._instances(), processes[0]) if store else None,
             router_port=store.router.port if store else None,
             router_source=store.router.where if store else None,
             store=store_plan(store, self._instances()) if store else None,

@@ -7,6 +7,7 @@ from ..model.deployment import KvStorePlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..model.deployment import ProcessPlan
     from ..model.recipe import Recipe
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import HardwareProfile, KvOffloadOption
@@ -55,15 +56,13 @@ def store_plan(store: KvStore, instances: int) -> KvStorePlan:
     )
 
 
-def instance_router(store: KvStore, instances: int) -> str | None:
+def instance_router(store: KvStore, instances: int, first: ProcessPlan) -> str | None:
     """The shell command of the router over several instances; one needs none."""
     if instances < 2:
         return None
+    port = first.value("--port") or store.vllm.port
     lines = [f"vllm-router --policy {store.router.policy}"]
-    lines += [
-        f"--backend-url http://$VLLM_INSTANCE_{i}:{store.vllm.port}"
-        for i in range(1, instances + 1)
-    ]
+    lines += [f"--backend-url http://$VLLM_INSTANCE_{i}:{port}" for i in range(1, instances + 1)]
     lines += ["--host $ROUTER_HOST", "--port $ROUTER_PORT", "--cache-threshold 0.5"]
     lines += ["--balance-abs-threshold 4", "--balance-rel-threshold 1.1"]
     return " \\\n    ".join(lines)
