@@ -223,11 +223,19 @@ WANTED = (
     *MACHINE,
 )  # fmt: skip
 WAITING = (
-    Option(name="timeout", flags=("--timeout",), metavar="SECONDS", kind="count",
+    Option(name="wait_timeout", flags=("--timeout",), metavar="SECONDS", kind="count",
            help="How long to wait until it is ready; without it, as long as its process lives, "
                 "and an hour for a server of which only the address is known."),
     Option(name="request_timeout", flags=("--request-timeout",), metavar="SECONDS", kind="count",
            help="How long one answer may take before the server counts as hung; 120 without it."),
+)  # fmt: skip
+SUPERVISED = (
+    Option(name="wait", flags=("--wait",), kind="flag",
+           help="Stay, test the server once it is ready, pass signals on, and exit with its "
+                "status; a server that does not hold what its recipe promises is ended."),
+    Option(name="detach", flags=("--detach",), kind="flag",
+           help="Start it in the background, and print the name that status, logs and stop "
+                "take; with --wait, once it is tested."),
 )  # fmt: skip
 TARGETS = ("slurm", "kubernetes", "compose", "systemd", "vllm-config")
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
@@ -248,9 +256,12 @@ COMMANDS = (
     Command(
         name="serve", module="serve", argument="MODEL", argument_help=_MODEL,
         help="Resolve a recipe into a command and become it.",
-        options=(*CHOICE, *RUNTIME, *CHECKS, *LOCK, DRY_RUN, OUTPUT), passes_on=True,
+        options=(*CHOICE, *RUNTIME, *CHECKS, *LOCK, *SUPERVISED, *WAITING, DRY_RUN, OUTPUT),
+        passes_on=True,
         examples=(
             "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash",
+            "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --wait",
+            "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --detach --name flash",
             "vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --hardware b300 --dry-run",
             "vllm-launch serve MiniMaxAI/MiniMax-M3 --preset mi355x_agentx:tp4_c1 --dry-run",
             "vllm-launch serve MiniMaxAI/MiniMax-M3 --runtime docker -- --max-model-len 65536",
@@ -367,6 +378,30 @@ COMMANDS = (
             "vllm-launch verify --url http://10.0.0.1:8000",
             "vllm-launch verify MiniMaxAI/MiniMax-M3 --url http://10.0.0.1:8000 -f text_only",
         ),
+    ),
+    Command(
+        name="status", module="status", argument="NAME", argument_required=False,
+        argument_help="A server's name; without one, all of them.",
+        help="Show the servers that were started with --wait or --detach, as they are now.",
+        options=(TEXT_OR_JSON,), examples=("vllm-launch status",),
+    ),
+    Command(
+        name="logs", module="logs", argument="NAME", argument_required=False,
+        argument_help="A server's name; may be left out where there is one.",
+        help="Print a server's log.",
+        options=(Option(name="follow", flags=("--follow",), kind="flag",
+                        help="Go on until the server ends."),),
+        examples=("vllm-launch logs flash --follow",),
+    ),
+    Command(
+        name="stop", module="stop", argument="NAME", argument_required=False,
+        argument_help="A server's name; may be left out where there is one.",
+        help="End a server and forget it; forget one that has ended.",
+        options=(
+            Option(name="stop_timeout", flags=("--timeout",), metavar="SECONDS", kind="count",
+                   help="How long it may take to answer what it was asked before; 120 without it."),
+        ),
+        examples=("vllm-launch stop flash", "vllm-launch stop flash --timeout 10"),
     ),
     Command(
         name="diagnose", module="diagnose", argument="LOG", argument_required=False,

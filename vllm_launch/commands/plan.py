@@ -434,7 +434,8 @@ def _without_effect(
 ) -> Iterator[str]:
     """What was asked for and changes nothing: it is not dropped in silence."""
     for name in ("name", "hardened"):
-        names_the_whole = name == "name" and settings["to"]
+        kept = settings["to"] or settings["wait"] or settings["detach"]
+        names_the_whole = name == "name" and kept
         if settings[name] and not _in_container(settings) and not names_the_whole:
             yield f"{settings.source(name)} is for containers, and this server is native"
     if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:

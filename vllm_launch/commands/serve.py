@@ -13,7 +13,7 @@ from .plan import hub_cache, make
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from ..commandline import Invocation
     from ..model.deployment import ProcessPlan
@@ -35,7 +35,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
 
         demand(plan, setup, settings)
     if not (settings["dry_run"] or settings["output"]):
-        _become(plan, settings, setup, invocation.line)
+        return _become(plan, settings, setup, invocation.line)
     _print(plan, settings, setup)
     return 0
 
@@ -90,10 +90,19 @@ def container_setup(
         hardened=bool(settings["hardened"]),
         masked=plan.deployment.choice.devices is not None,
         devices=(plan.deployment.choice.devices or ()) if plan.facts is not None else (),
-        name=settings["name"],
+        **_kept_container(plan, settings),
         publish=f"[{host}]:" if ":" in (host or "") else f"{host}:" if host else "",
         model_path=plan.found.model_path,
     )
+
+
+def _kept_container(plan: Plan, settings: Settings) -> dict[str, Any]:
+    """How a container is named, and marked where it is to be found again."""
+    if not (settings["wait"] or settings["detach"]):
+        return {"name": settings["name"]}
+    from .supervised import container_words
+
+    return container_words(plan, settings, plan.processes[0].model if plan.processes else "")
 
 
 def command_of(
@@ -109,11 +118,12 @@ def command_of(
 
 def _become(
     plan: Plan, settings: Settings, setup: ContainerSetup | None, line: Sequence[str]
-) -> NoReturn:
+) -> int:
     part = _one_part(plan, settings) if plan.parts else None
     if part is not None:
         plan = _narrowed(plan, part)
         if part.plan is None:
+            _refuse_to_wait(part, settings)
             _become_part(plan, part, settings, line)
     process = plan.processes[0]
     _refuse_unfilled(plan)
@@ -129,7 +139,22 @@ def _become(
     if part is not None:
         _write_files(part)
     _write_lock(plan, setup, settings)
-    become(argv, {**_own_environment(), **variables}, path)
+    environment = {**_own_environment(), **variables}
+    if settings["wait"] or settings["detach"]:
+        from .supervised import start
+
+        return start(plan, settings, setup, line, environment, path)
+    return become(argv, environment, path)
+
+
+def _refuse_to_wait(part: Part, settings: Settings) -> None:
+    """Raise UsageError where what is no server is to be waited for."""
+    if settings["wait"] or settings["detach"]:
+        option = settings.source("wait") or settings.source("detach")
+        raise UsageError(
+            f"{option} is for servers, and this is the {part.title}",
+            hint="leave it out; verify waits for what answers on a port",
+        )
 
 
 def _one_part(plan: Plan, settings: Settings) -> Part:

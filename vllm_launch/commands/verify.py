@@ -12,6 +12,7 @@ from ..running.address import Address, parsed
 from ..running.http import Asked, NoReply, exchange
 from ..running.promise import Promise
 from ..running.smoke import run as run_tests
+from ..running.state import names
 from ..running.waiting import Server, Waited, wait
 from ..streams import answer, finish, remark
 
@@ -19,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..commandline import Invocation
     from ..running.smoke import Result
+    from ..running.state import Kept
     from ..settings import Settings
 
 NO_PROCESS_SECONDS = 3600.0  # of waiting for a server of whose process nothing is known
@@ -42,8 +44,15 @@ class Verification(Record):
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Wait, test, and print what held; exit status 4 where something did not."""
-    server, promise = _subject(invocation, settings)
-    found = verify(server, promise, settings)
+    server, promise, kept = _subject(invocation, settings)
+    try:
+        found = verify(server, promise, settings)
+    finally:
+        server.close()
+    if found.waited.dead and kept is not None:
+        from .failure import tell_log
+
+        tell_log(kept)
     if settings["output"] == "json":
         from ..render.envelope import envelope
 
@@ -55,11 +64,13 @@ def run(invocation: Invocation, settings: Settings) -> int:
     return 0 if found.holds else CheckFailed.exit_status
 
 
-def verify(server: Server, promise: Promise | None, settings: Settings) -> Verification:
+def verify(
+    server: Server, promise: Promise | None, settings: Settings, *, bar: bool = True
+) -> Verification:
     """Wait for a server and test it; where nothing is promised, what its own recipe promises."""
-    seconds = settings["timeout"] or (None if server.watched else NO_PROCESS_SECONDS)
+    seconds = settings["wait_timeout"] or (None if server.watched else NO_PROCESS_SECONDS)
     each = settings["request_timeout"] or REQUEST_SECONDS
-    tell = telling(colour=not settings["no_color"], bar=settings["output"] != "json")
+    tell = telling(colour=not settings["no_color"], bar=bar and settings["output"] != "json")
     try:
         waited = wait(server, tell, seconds, each)
     finally:
@@ -77,7 +88,7 @@ def not_ready(found: Verification) -> CheckFailed:
     """The error for a server that was not there to be tested."""
     return CheckFailed(
         f"{found.address.url}: {found.waited.what}",
-        hint="see its log: vllm-launch diagnose LOG" if not found.waited.dead else "",
+        hint="" if found.waited.dead else "see its log, or vllm-launch diagnose LOG",
     )
 
 
@@ -112,19 +123,31 @@ def _print(found: Verification, settings: Settings) -> None:
         remark(f"# {failed} of {len(found.results)} did not hold, {untested} were not tested\n")
 
 
-def _subject(invocation: Invocation, settings: Settings) -> tuple[Server, Promise | None]:
-    """What to ask, and what is promised of it. Raises UsageError where nothing says."""
+def _subject(
+    invocation: Invocation, settings: Settings
+) -> tuple[Server, Promise | None, Kept | None]:
+    """What to ask, what is promised of it, and its record. Raises UsageError where nothing says."""
     url = settings["url"]
     if invocation.argument is not None:
         from .front import front
 
         address, promise = front(invocation, settings)
-        return Server(parsed(url, settings.source("url")) if url else address), promise
+        return Server(parsed(url, settings.source("url")) if url else address), promise, None
     if url:
-        return Server(parsed(url, settings.source("url"))), None
-    raise UsageError(
-        "verify needs a server", hint="name its address with --url, or the MODEL that it serves"
-    )
+        return Server(parsed(url, settings.source("url"))), None, None
+    from ..running.following import following
+    from ..running.promise import from_record
+    from .kept import kept_server
+
+    if settings["name"] is None and not names():
+        raise UsageError(
+            "verify needs a server",
+            hint="name its address with --url, or the MODEL that it serves",
+        )
+    kept = kept_server(settings["name"], settings.source("name"))
+    if not kept.url:
+        raise UsageError(f"{kept.name} answers no requests: another node does", hint="give --url")
+    return following(kept), from_record(kept.promise), kept
 
 
 def _own_recipe(address: Address, seconds: float, settings: Settings) -> Promise:

@@ -32,6 +32,8 @@ class ContainerSetup(Record):
     masked: bool = False  # only some devices are to be used: the engine hands in just those
     devices: tuple[str, ...] = ()  # these, where no variable of the plan says so
     name: str | None = None
+    label: str = ""  # "KEY=VALUE", by which it is found again
+    detached: bool = False  # its engine runs it in the background
     publish: str = ""  # "ADDRESS:", where the port is not to be open on every interface
     model_path: str | None = None
 
@@ -61,6 +63,8 @@ class Container(Record):
 
     engine: str
     name: str | None = None
+    label: str = ""
+    detached: bool = False
     access: tuple[Access, ...] = ()
     publish: str = ""  # "ADDRESS:", or "" for every interface
     port: str | None = None  # the same inside and outside
@@ -84,6 +88,8 @@ def container_of(
     return Container(
         engine=setup.engine,
         name=setup.name,
+        label=setup.label,
+        detached=setup.detached,
         access=(*_devices(process, hardware, setup), *_privileges(process, setup)),
         publish=setup.publish,
         port=process.value("--port") or "8000",
@@ -111,7 +117,9 @@ def container_argv(
 
 def run_argv(container: Container) -> list[str]:
     """A container as the docker or podman command that runs it."""
-    argv = [container.engine, "run", *(("--name", container.name) if container.name else ())]
+    argv = [container.engine, "run", *(("-d",) if container.detached else ())]
+    argv += ["--name", container.name] if container.name else []
+    argv += ["--label", container.label] if container.label else []
     for access in container.access:
         argv += _access_argv(access, container.engine)
     if container.port is not None:

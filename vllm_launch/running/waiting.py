@@ -34,6 +34,9 @@ class Server:
         """What its log has had since the last call."""
         return []
 
+    def close(self) -> None:
+        """Let go of what was needed to look at it."""
+
 
 class Waited(Record):
     """What came of waiting."""

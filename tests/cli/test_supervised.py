@@ -1,0 +1,443 @@
+"""serve --wait and --detach, status, logs and stop, with servers that play vLLM."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.running.player import MODEL
+
+from .launcher import COMMAND, Operator, Ran
+
+PLAYER = Path(__file__).parents[1] / "running" / "player.py"
+ENGINE = Path(__file__).with_name("engine.py")
+SERVE = ("serve", MODEL, "--hardware", "h200", "--skip", "all")
+
+
+class Servers:
+    """What an operator serves with, on a port of its own."""
+
+    def __init__(self, operator: Operator, directory: Path) -> None:
+        self.operator = operator
+        self.directory = directory
+        self.kept = operator.home / ".local/state/vllm-launch/servers"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def words(self, *words: str) -> tuple[str, ...]:
+        return (*SERVE, "--port", self.port, *words)
+
+    def serve(self, *words: str, **told: Any) -> Ran:
+        return self.operator.run(*self.words(*words), env={"PLAY": json.dumps(told)})
+
+    def start(self, *words: str, **told: Any) -> subprocess.Popen[bytes]:
+        env = self.operator.env | {"PLAY": json.dumps(told)}
+        return subprocess.Popen(
+            [*COMMAND, *self.words(*words)], env=env, cwd=self.operator.cwd,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def status(self, *names: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.operator.run("status", *names, "-o", "json").json[
+            "servers"
+        ]
+        return found
+
+    def states(self) -> dict[str, str]:
+        return {each["name"]: each["state"] for each in self.status()}
+
+    def running(self) -> list[int]:
+        """The pids of all that plays here."""
+        found = []
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            try:
+                words = Path("/proc", name, "cmdline").read_bytes().split(b"\0")
+                alive = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if self.port.encode() in words and b"serve" in words and alive not in "ZX":
+                found.append(int(name))
+        return found
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + 30
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def servers(operator: Operator, tmp_path: Path) -> Iterator[Servers]:
+    operator.script("vllm", f"#!{sys.executable} -IS\n{PLAYER.read_text()}")
+    directory = tmp_path / "engine"
+    directory.mkdir()
+    shutil.copy(PLAYER, directory)
+    shutil.copy(ENGINE, directory)
+    for name in ("docker", "podman"):
+        operator.script(name, f'#!/bin/sh\nexec {sys.executable} -IS {directory}/engine.py "$@"\n')
+    servers = Servers(operator, directory)
+    yield servers
+    for pid in servers.running():
+        os.kill(pid, signal.SIGKILL)
+
+
+def wait_for_line(process: subprocess.Popen[bytes], wanted: str) -> list[str]:
+    lines = []
+    assert process.stderr is not None
+    for raw in process.stderr:
+        lines.append(raw.decode().rstrip("\n"))
+        if lines[-1].startswith(wanted):
+            return lines
+    raise AssertionError(lines)
+
+
+# In the foreground.
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 7), (signal.SIGHUP, 143)]
+)
+def test_it_stays_passes_signals_on_and_exits_with_the_servers_status(
+    servers: Servers, number: signal.Signals, status: int
+) -> None:
+    with servers.start("--wait", children=2, status=status) as process:
+        lines = wait_for_line(process, "# held    reasoning")
+        assert f"# qwen3-8b at {servers.url}, ready after " in "\n".join(lines)
+        assert servers.states() == {"qwen3-8b": "ready"}
+        assert len(servers.running()) == 4  # the launcher, the server, its children
+        process.send_signal(number)
+        out = process.communicate(timeout=30)[0].decode()
+    assert process.returncode == status
+    assert out.endswith(f"INFO:     Application startup complete.\nended by {number.name}\n")
+    assert servers.running() == []
+    assert servers.states() == {}
+
+
+def test_a_signal_while_it_loads_ends_it(servers: Servers) -> None:
+    with servers.start("--wait", pause=0.5) as process:
+        servers.until(lambda: servers.states() == {"qwen3-8b": "starting"})
+        wait_for_line(process, "# weights")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert (process.returncode, servers.running(), servers.states()) == (0, [], {})
+
+
+def test_one_that_dies_while_loading_is_diagnosed(servers: Servers) -> None:
+    words = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    ran = servers.serve("--wait", dies_after=4, status=3, last_words=words, children=2)
+    assert ran.status == 3
+    assert ran.out.endswith(words + "\n")
+    assert "error: qwen3-8b: ended with status 3\nGPU_MEMORY  line" in ran.err
+    assert f"vllm-launch fit {MODEL}\n" in ran.err
+    assert servers.running() == []
+    (kept,) = servers.status()
+    assert (kept["state"], kept["status"], kept["detail"]) == ("dead", 3, "ended with status 3")
+    assert servers.operator.run("logs").out == ran.out
+    assert servers.operator.run("stop").err == ("# qwen3-8b was not running: ended with status 3\n")
+    assert servers.states() == {}
+
+
+def test_one_that_nothing_is_known_of_shows_its_last_lines(servers: Servers) -> None:
+    ran = servers.serve("--wait", dies_after=3, status=1, last_words="a\x1b[2J word")
+    assert ran.status == 1
+    assert ran.err.endswith("...\n  | a[2J word\n")
+
+
+def test_one_that_does_not_hold_is_not_handed_over(servers: Servers) -> None:
+    ran = servers.serve("--wait", call={"content": "It is sunny."}, children=2)
+    assert ran.status == 4
+    assert "# FAILED  tool call   no call, but: It is sunny.\n" in ran.err
+    assert ran.err.endswith(
+        "error: qwen3-8b does not hold what its recipe promises, and is ended\n"
+    )
+    assert servers.running() == []
+
+
+def test_one_that_dies_when_it_is_asked_is_told_with_its_status(servers: Servers) -> None:
+    ran = servers.serve("--wait", dies_at="/v1/chat/completions")
+    assert ran.status == 137
+    assert "# -       streaming   not tested: the server has ended\n" in ran.err
+
+
+def test_one_that_hangs_is_ended(servers: Servers) -> None:
+    ran = servers.serve("--wait", "--request-timeout", "1", hangs="/health")
+    assert ran.status == 4
+    assert "it hangs: for 1 s, took the request, and did not answer in 1 s" in ran.err
+    assert servers.running() == []
+
+
+def test_a_supervisor_that_is_killed_takes_the_server_along(servers: Servers) -> None:
+    with servers.start("--wait") as process:
+        wait_for_line(process, "# held    reasoning")
+        process.kill()
+        process.communicate()
+    servers.until(lambda: servers.running() == [])
+    (kept,) = servers.status()
+    assert (kept["state"], kept["status"]) == ("dead", None)
+    assert kept["detail"] == "how it ended is not known"
+
+
+# Detached.
+
+
+def test_detached_it_is_found_followed_and_ended(servers: Servers) -> None:
+    ran = servers.serve("--detach", "--wait", "--name", "q8", children=2)
+    assert (ran.status, ran.out) == (0, "q8\n"), ran.err
+    assert "# held    tool call   get_weather(city=Paris)\n" in ran.err
+    (kept,) = servers.status("q8")
+    assert (kept["state"], kept["url"], kept["model"]) == ("ready", servers.url, MODEL)
+    assert kept["pid"] in servers.running()
+    assert len(servers.running()) == 4  # its monitor, the server, its children
+    assert servers.operator.run("logs", "q8").out.endswith("Application startup complete.\n")
+    assert servers.operator.run("verify").status == 0
+    assert servers.operator.run("verify", "--name", "q8").out.startswith(servers.url)
+    with servers.operator.start("logs", "q8", "--follow", stdout=subprocess.PIPE) as follower:
+        assert servers.operator.run("stop", "q8").err == "# q8 has ended\n"
+        assert follower.communicate(timeout=30)[0].endswith(b"\nended by SIGTERM\n")
+    assert (servers.running(), servers.states()) == ([], {})
+    assert [path.name for path in servers.kept.iterdir()] == [".lock"]
+
+
+def test_without_waiting_it_returns_at_once(servers: Servers) -> None:
+    assert servers.serve("--detach", pause=0.2).out == "qwen3-8b\n"
+    assert servers.states() == {"qwen3-8b": "starting"}
+    ran = servers.operator.run("verify")
+    assert ran.status == 0, ran.err
+    assert "# kv cache: 512,000 tokens\n" in ran.err
+    assert servers.states() == {"qwen3-8b": "ready"}
+    servers.operator.run("stop")
+
+
+def test_a_detached_one_that_dies_leaves_its_status(servers: Servers) -> None:
+    assert servers.serve("--detach", dies_after=2, status=9, pause=0.1).status == 0
+    ran = servers.operator.run("verify")
+    assert ran.status == 4
+    assert f"error: {servers.url}: ended with status 9\n" in ran.err
+    assert servers.status()[0]["status"] == 9
+
+
+def test_a_detached_one_that_does_not_hold_is_ended(servers: Servers) -> None:
+    ran = servers.serve("--detach", "--wait", thought={"content": "391"})
+    assert (ran.status, ran.out) == (4, "")
+    assert servers.running() == []
+    assert servers.states() == {"qwen3-8b": "dead"}
+
+
+def test_a_program_that_cannot_be_started_is_told(servers: Servers) -> None:
+    servers.operator.script("vllm", "#!/no/such/interpreter\n")
+    for option in ("--wait", "--detach"):
+        ran = servers.serve(option)
+        assert ran.status == 5
+        assert ran.err.splitlines()[-1].endswith("/bin/vllm: No such file or directory")
+    assert servers.states() == {}
+
+
+def test_a_monitor_that_is_killed_leaves_the_server(servers: Servers) -> None:
+    servers.serve("--detach", "--wait", status=5)
+    (kept,) = servers.status()
+    monitor = next(pid for pid in servers.running() if pid != kept["pid"])
+    os.kill(monitor, signal.SIGKILL)
+    servers.until(lambda: servers.running() == [kept["pid"]])
+    assert servers.states() == {"qwen3-8b": "ready"}
+    os.kill(kept["pid"], signal.SIGTERM)
+    servers.until(lambda: servers.running() == [])
+    (kept,) = servers.status()
+    assert (kept["state"], kept["status"]) == ("dead", None)
+
+
+def test_workers_that_a_killed_server_left_are_told_and_ended(servers: Servers) -> None:
+    servers.serve("--detach", "--wait", children=2)
+    (kept,) = servers.status()
+    monitor = next(p for p in servers.running() if p < kept["pid"])
+    os.kill(monitor, signal.SIGKILL)
+    os.kill(kept["pid"], signal.SIGKILL)
+    servers.until(lambda: len(servers.running()) == 2)
+    (kept,) = servers.status()
+    assert kept["detail"] == "how it ended is not known; 2 of its processes still run"
+    assert servers.serve("--detach", "--name", "qwen3-8b").status == 2
+    assert servers.operator.run("stop").status == 0
+    assert servers.running() == []
+
+
+def test_a_deaf_server_is_killed_when_its_time_is_up(servers: Servers) -> None:
+    servers.serve("--detach", "--wait", children=1, deaf=True)
+    ran = servers.operator.run("stop", "--timeout", "1")
+    assert (ran.status, ran.err) == (0, "# qwen3-8b was killed: it did not end when asked\n")
+    assert servers.running() == []
+
+
+def test_names(servers: Servers) -> None:
+    servers.serve("--detach", "--wait")
+    taken = servers.serve("--detach", "--name", "qwen3-8b")
+    assert taken.status == 2
+    assert taken.err.splitlines()[-2:] == [
+        "error: qwen3-8b runs already",
+        "  see vllm-launch status, end it with vllm-launch stop qwen3-8b, or give --name",
+    ]
+    assert servers.serve("--detach", dies_after=0).out == "qwen3-8b-2\n"
+    servers.until(lambda: servers.states()["qwen3-8b-2"] == "dead")
+    assert servers.operator.run("stop").err == "# qwen3-8b has ended\n"
+    for words in (("stop", "none"), ("logs", "../x"), ("status", "none")):
+        assert servers.operator.run(*words).status == 2
+
+
+def test_no_secret_is_kept(servers: Servers) -> None:
+    env = {"PLAY": json.dumps({"key": "sesame"}), "VLLM_API_KEY": "sesame", "HF_TOKEN": "open"}
+    ran = servers.operator.run(*servers.words("--detach", "--wait"), env=env)
+    assert ran.status == 0, ran.err
+    assert "wrong key   refused with 401" in ran.err
+    text = "".join(path.read_text() for path in servers.kept.rglob("*") if path.is_file())
+    assert "sesame" not in text + ran.err
+    assert "open" not in text.replace("api_server", "").replace("OpenAI", "")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in servers.kept.rglob("*"))
+    servers.operator.run("stop")
+
+
+# No lie.
+
+
+def record(servers: Servers, **changed: Any) -> None:
+    path = servers.kept / "qwen3-8b" / "record.json"
+    found = json.loads(path.read_text())
+    found["server"] |= changed
+    path.write_text(json.dumps(found))
+
+
+@pytest.mark.parametrize(
+    ("changed", "state"),
+    [
+        pytest.param({"started": 1}, "dead", id="another process has its pid"),
+        pytest.param({"boot": "before"}, "dead", id="the machine was started anew"),
+        pytest.param({"boot": "b", "host": "n7"}, "unknown", id="another machine"),
+        pytest.param({"namespace": "pid:[1]"}, "unknown", id="another container"),
+    ],
+)
+def test_a_process_that_is_not_the_server_is_never_ended(
+    servers: Servers, changed: dict[str, Any], state: str
+) -> None:
+    servers.serve("--detach", "--wait")
+    (kept,) = servers.status()
+    record(servers, **changed)
+    assert servers.states() == {"qwen3-8b": state}
+    assert servers.operator.run("stop").status == (2 if state == "unknown" else 0)
+    assert kept["pid"] in servers.running()
+
+
+def test_a_record_that_cannot_be_read_is_told_and_kept(servers: Servers) -> None:
+    servers.serve("--detach", "--wait")
+    (servers.kept / "qwen3-8b" / "record.json").write_text("{")
+    ran = servers.operator.run("status")
+    assert "# the record of qwen3-8b cannot be read: " in ran.err
+    assert servers.operator.run("stop", "qwen3-8b").status == 2
+    assert servers.serve("--detach", dies_after=0).out == "qwen3-8b-2\n"
+
+
+# Containers.
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_a_container_is_started_found_and_ended(servers: Servers, engine: str) -> None:
+    ran = servers.serve("--detach", "--wait", "--runtime", engine)
+    assert (ran.status, ran.out) == (0, "qwen3-8b\n"), ran.err
+    (kept,) = servers.status()
+    assert (kept["state"], kept["pid"]) == ("ready", None)
+    assert kept["container"]["engine"] == engine
+    assert kept["container"]["name"] == "vllm-qwen3-8b"
+    assert len(kept["container"]["id"]) == 64
+    assert servers.operator.run("verify").status == 0
+    assert servers.operator.run("logs").out.endswith("Application startup complete.\n")
+    assert servers.operator.run("stop").err == "# qwen3-8b has ended\n"
+    assert (servers.running(), servers.states()) == ([], {})
+    assert list((servers.directory / "containers").iterdir()) == []
+
+
+def test_what_is_printed_is_what_is_started(servers: Servers) -> None:
+    words = servers.words("--detach", "--runtime", "docker")
+    printed = servers.operator.run(*words, "--output", "argv")
+    servers.operator.run(*words)
+    asked = [json.loads(line) for line in (servers.directory / "asked").read_text().splitlines()]
+    assert next(line for line in asked if line[0] == "run") == json.loads(printed.out)[1:]
+    assert asked[0][:6] == [
+        "run", "-d", "--name", "vllm-qwen3-8b", "--label", "vllm-launch.server=qwen3-8b",
+    ]  # fmt: skip
+    servers.operator.run("stop")
+
+
+def test_a_container_that_ended_is_dead_with_its_status(servers: Servers) -> None:
+    (servers.directory / "oom").touch()
+    ran = servers.serve("--detach", "--wait", "--runtime", "docker", dies_after=3, status=137)
+    assert ran.status == 4
+    assert "error: qwen3-8b: ended by SIGKILL: out of memory\n" in ran.err
+    assert servers.status()[0]["status"] == 137
+    assert servers.serve("--detach", "--wait", "--runtime", "docker").status == 0
+    servers.operator.run("stop")
+
+
+def test_a_container_that_is_not_made_leaves_nothing(servers: Servers) -> None:
+    (servers.directory / "no_image").touch()
+    ran = servers.serve("--detach", "--runtime", "docker")
+    assert ran.status == 4
+    assert "pull access denied" in ran.err
+    assert "error: docker did not start it, and ended with status 125\n" in ran.err
+    assert servers.states() == {}
+
+
+def test_of_an_engine_that_does_not_answer_nothing_is_said(servers: Servers) -> None:
+    servers.serve("--detach", "--wait", "--runtime", "docker")
+    (servers.directory / "down").touch()
+    assert servers.states() == {"qwen3-8b": "unknown"}
+    assert servers.operator.run("stop").status == 2
+    (servers.directory / "down").unlink()
+    assert servers.operator.run("stop").status == 0
+
+
+def test_a_container_of_the_same_name_that_is_not_ours_is_left(servers: Servers) -> None:
+    servers.serve("--detach", "--wait", "--runtime", "docker")
+    for path in (servers.directory / "containers").glob("*.json"):
+        found = json.loads(path.read_text())
+        found["Config"]["Labels"] = {}
+        path.write_text(json.dumps(found))
+    assert servers.states() == {"qwen3-8b": "dead"}
+
+
+def test_a_container_in_the_foreground_gets_signals(servers: Servers) -> None:
+    with servers.start("--wait", "--runtime", "docker", status=6) as process:
+        wait_for_line(process, "# held    reasoning")
+        assert servers.states() == {"qwen3-8b": "ready"}
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 6
+    assert servers.running() == []
+
+
+# Usage.
+
+
+def test_what_answers_nothing_is_not_waited_for(servers: Servers) -> None:
+    words = ("serve", "MiniMaxAI/MiniMax-M3", "--hardware", "h200", "--nodes", "2", "--node-rank",
+             "1", "--endpoint", "HEAD_IP=10.0.0.1", "--endpoint", "IFACE_NAME=lo", "--skip", "all",
+             "--wait", "--strategy", "multi_node_tp")  # fmt: skip
+    ran = servers.operator.run(*words)
+    assert ran.status == 2
+    assert "answers no requests: there is nothing to be tested" in ran.err
+
+
+@pytest.mark.parametrize("words", [("status",), ("logs",), ("stop",)])
+def test_where_nothing_is_kept(servers: Servers, words: tuple[str, ...]) -> None:
+    ran = servers.operator.run(*words)
+    assert ran.status == (0 if words == ("status",) else 2)
+    assert "no server is kept here" in ran.err
+    assert not servers.kept.exists()

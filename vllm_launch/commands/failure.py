@@ -1,0 +1,72 @@
+"""What is told of a server that died, hung or did not hold what was promised."""
+
+from __future__ import annotations
+
+from ..streams import remark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..diagnose import Diagnosis
+    from ..running.state import Kept
+    from .verify import Verification
+
+_TAIL = 12  # lines of a log that nothing is known of
+_MOST = 64 << 20  # bytes of a log that are read, from its end
+
+
+def tell_failure(kept: Kept, found: Verification) -> None:
+    """Say on the standard error what was wrong, and what to try next."""
+    if found.waited.ready:
+        from ..render.verification import verification_text
+
+        text = verification_text(f"{kept.name} at {found.address.url}", found.results)
+        remark("".join(f"# {line}\n" for line in text.splitlines()))
+        remark(f"error: {kept.name} does not hold what its recipe promises, and is ended\n")
+        return
+    remark(f"error: {kept.name}: {found.waited.what}\n")
+    if found.waited.dead:
+        tell_log(kept)
+
+
+def tell_log(kept: Kept) -> None:
+    """The log's known failures with the command to try, or its last lines."""
+    from ..render.diagnosis import diagnosis_text
+
+    lines = log_lines(kept)
+    known = diagnosed(lines)
+    remark(diagnosis_text(known, kept.line) if known else "".join(_tail(lines)))
+
+
+def diagnosed(lines: Sequence[str]) -> tuple[Diagnosis, ...]:
+    """The known failures in a log."""
+    from ..diagnose import diagnose
+
+    return diagnose(lines)
+
+
+def log_lines(kept: Kept) -> list[str]:
+    """A server's log, or as much of its end as is read. A container's engine may not answer."""
+    from ..running import engine, state
+
+    if kept.container is not None:
+        try:
+            done = engine.ask(*engine.logs(kept.container))
+        except engine.EngineSilent:
+            return []
+        return (done.stdout + done.stderr).splitlines()
+    try:
+        with open(state.log_path(kept.name), "rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _MOST))
+            return stream.read(_MOST).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _tail(lines: Sequence[str]) -> Iterator[str]:
+    """The last lines, which do no harm to a terminal."""
+    for line in lines[-_TAIL:]:
+        plain = "".join(char for char in line if char.isprintable() or char == "\t")
+        yield f"  | {plain}\n"

@@ -1,0 +1,36 @@
+"""Which of the kept servers a command is about."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..running import state
+from ..running.condition import condition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..running.state import Kept
+
+_HINT = "see vllm-launch status"
+
+
+def kept_server(name: str | None, source: str = "NAME") -> Kept:
+    """The server of a name, or the only one. Raises UsageError where that says none."""
+    state.sweep()
+    if name is not None:
+        state.checked_name(name, source)
+        found = state.read(name)
+        if found is None and name in state.names():
+            raise UsageError(
+                f"the record of {name} cannot be read", hint=f"see {state.directory()}"
+            )
+        if found is None:
+            raise UsageError(f"no server {name} is kept here", hint=_HINT)
+        return found
+    kept = [found for each in state.names() if (found := state.read(each)) is not None]
+    running = [each for each in kept if condition(each).runs] if len(kept) > 1 else kept
+    if len(running) == 1:
+        return running[0]
+    if not kept:
+        raise UsageError("no server is kept here", hint="start one with serve --wait or --detach")
+    names = ", ".join(each.name for each in running or kept)
+    raise UsageError(f"which server? There are {names}", hint="give its name")

@@ -1,0 +1,60 @@
+"""logs: what a kept server has said."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import UsageError
+from ..running import engine, state
+from ..running.condition import condition
+from ..streams import lost
+from .kept import kept_server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..commandline import Invocation
+    from ..running.state import Kept
+    from ..settings import Settings
+
+_CHUNK = 1 << 16
+_PAUSE = 0.2
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print the log, byte for byte; with --follow until the server ends."""
+    kept = kept_server(invocation.argument)
+    if kept.container is not None:
+        from ..launch import become
+
+        words = engine.logs(kept.container, follow=bool(settings["follow"]))
+        become(words, dict(os.environ), os.environ.get("PATH"))
+    path = state.log_path(kept.name)
+    try:
+        with open(path, "rb") as stream:
+            _copy(kept, stream.fileno(), follow=bool(settings["follow"]))
+    except FileNotFoundError:
+        raise UsageError(f"{kept.name} has no log", hint="see vllm-launch status") from None
+    return 0
+
+
+def _copy(kept: Kept, log: int, *, follow: bool) -> None:
+    """All that is there, then what comes; what a server said last is never left out."""
+    from time import sleep
+
+    over = not follow
+    while True:
+        while data := os.read(log, _CHUNK):
+            _put(data)
+        if over:
+            return
+        sleep(_PAUSE)
+        over = not condition(kept).runs
+
+
+def _put(data: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        raise lost(error) from None

@@ -1,0 +1,36 @@
+"""status: the kept servers, as they are now."""
+
+from __future__ import annotations
+
+from ..render.servers import server_record, servers_text
+from ..running import state
+from ..running.condition import condition
+from ..streams import answer, remark
+from .kept import kept_server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..commandline import Invocation
+    from ..settings import Settings
+
+
+def run(invocation: Invocation, settings: Settings) -> int:
+    """Print each server with what is seen of it."""
+    if invocation.argument is not None:
+        found = [kept_server(invocation.argument)]
+    else:
+        state.sweep()
+        found = [kept for name in state.names() if (kept := state.read(name)) is not None]
+        for name in state.names():
+            if state.read(name) is None:
+                remark(f"# the record of {name} cannot be read: {state.directory()}/{name}\n")
+    rows = [(kept, condition(kept)) for kept in found]
+    if settings["output"] == "json":
+        from ..render.envelope import envelope
+
+        answer(envelope("servers", [server_record(*row) for row in rows]))
+    elif rows:
+        answer(servers_text(rows))
+    else:
+        remark("# no server is kept here; serve --wait and serve --detach keep theirs\n")
+    return 0
