@@ -28,7 +28,8 @@ def main(words: list[str]) -> int:
         return 1
     if words[:2] == ["container", "inspect"]:
         return inspect(words[2])
-    return {"run": run, "logs": logs, "stop": stop, "rm": rm}[words[0]](words[1:])
+    known = {"run": run, "logs": logs, "stop": stop, "rm": rm}
+    return known[words[0]](words[1:]) if words[0] in known else 1
 
 
 def find(wanted: str) -> Path | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .http import Reply
     from .promise import Promise
 
+_LAST_BREATHS = (0.05, 0.1, 0.2, 0.4)  # seconds
 _NO_KEY = "not-the-key-of-this-server"
 _TOOL = {
     "type": "function",
@@ -177,6 +178,13 @@ def run(
 
 def _end(reply: Reply | NoReply, alive: Callable[[], bool]) -> str:
     """Why there is no use in asking more; "" where there is."""
+    from time import sleep
+
+    cut_off = (isinstance(reply, NoReply) and not reply.silent) or bool(getattr(reply, "cut", ""))
+    for pause in _LAST_BREATHS if cut_off else ():
+        if not alive():
+            break
+        sleep(pause)  # a connection ends before its process does
     if not alive():
         return "the server has ended"
     if isinstance(reply, NoReply):
