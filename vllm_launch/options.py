@@ -223,7 +223,8 @@ WANTED = (
     *MACHINE,
 )  # fmt: skip
 WAITING = (
-    Option(name="wait_timeout", flags=("--timeout", "--wait-timeout"), metavar="SECONDS", kind="count",
+    Option(name="wait_timeout", flags=("--timeout", "--wait-timeout"), metavar="SECONDS",
+           kind="count",
            help="How long to wait until it is ready; without it, as long as its process lives, "
                 "and an hour for a server of which only the address is known."),
     Option(name="request_timeout", flags=("--request-timeout",), metavar="SECONDS", kind="count",
@@ -398,7 +399,8 @@ COMMANDS = (
         argument_help="A server's name; may be left out where there is one.",
         help="End a server and forget it; forget one that has ended.",
         options=(
-            Option(name="stop_timeout", flags=("--timeout", "--stop-timeout"), metavar="SECONDS", kind="count",
+            Option(name="stop_timeout", flags=("--timeout", "--stop-timeout"), metavar="SECONDS",
+                   kind="count",
                    help="How long it may take to answer what it was asked before; 120 without it."),
         ),
         examples=("vllm-launch stop flash", "vllm-launch stop flash --timeout 10"),
