@@ -12,6 +12,7 @@ from time import monotonic
 
 import pytest
 
+from tests.children import children
 from tests.system.conftest import Tree
 from vllm_launch.host import system as room
 from vllm_launch.host.system import apart, read_system
@@ -166,12 +167,11 @@ def test_standard_streams_that_are_closed(tmp_path: Path) -> None:
 
 
 def test_no_child_is_left(tree: Tree) -> None:
+    before = children()
     for _ in range(3):
         read_system(EVERYTHING, tree({}), {})
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    if children.exists():
-        left = children.read_text().split()
-        assert [pid for pid in left if not _ends(int(pid))] == []
+    left = {pid for pid, _ in children() - before}
+    assert {pid for pid in left if not _ends(pid)} == set()
 
 
 def test_records_travel() -> None:
