@@ -288,6 +288,19 @@ class TestAsAnOperator:
         assert "--network host" in ran.out
         assert "only the HTTP port is published" not in ran.err
 
+    def test_each_machine_is_given_its_own_services_alone(self, operator: Operator) -> None:
+        ends = ("--endpoint", "PREFILL_NODE_1=10.0.0.1", "--endpoint", "DECODE_NODE_1=10.0.0.2")
+        ran = operator.run(
+            "export", FLASH, "--hardware", "gb300", "--strategy", "pd_cluster", "--name", "pair",
+            "--to", "systemd", *ends,
+        )  # fmt: skip
+        assert (
+            "#   on machine 0 alone:\n#   install -m 644 vllm-pair-prefill-0.service "
+            "vllm-pair-router.service /etc/systemd/system/\n#   on machine 1 alone:\n"
+            "#   install -m 644 vllm-pair-decode-0.service /etc/systemd/system/\n"
+            "#   on each machine:\n#   install -m 644 vllm-pair.target /etc/systemd/system/\n"
+        ) in ran.out
+
     def test_a_name_that_is_too_long(self, operator: Operator) -> None:
         ran = operator.run(*EXPORT, "--name", "m" * 44)
         assert ran.error == (

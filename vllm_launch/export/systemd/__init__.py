@@ -67,16 +67,18 @@ def _usage(parts: Sequence[Part], brief: Brief, names: Names) -> Iterator[str]:
     beside = sorted({file.name for part in parts for file in part.files})
     yield ""
     yield "Install, as root, where these files are:"
-    if len(machines) > 1:
-        yield "  (on each machine the target and its own services)"
-        for node in machines:
-            units = " ".join(names.unit(part) for part in parts if part.node == node)
-            yield f"  machine {node}: {units}"
     yield f"  install -d -m 755 {ETC} {names.directory}"
     yield f"  cp --no-clobber --preserve=mode {names.env_file} {ETC}/"
     if beside:
         yield f"  install -m 644 {' '.join(beside)} {names.directory}/"
-    yield f"  install -m 644 vllm-{brief.name}*.service /etc/systemd/system/"
+    for node in machines:
+        units = " ".join(names.unit(part) for part in parts if part.node == node)
+        # Another machine's services would be started with the target.
+        if len(machines) > 1:
+            yield f"  on machine {node} alone:"
+        yield f"  install -m 644 {units} /etc/systemd/system/"
+    if len(machines) > 1:
+        yield "  on each machine:"
     if names.several:
         yield f"  install -m 644 {names.target} /etc/systemd/system/"
     yield "  systemctl daemon-reload"
