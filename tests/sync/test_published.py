@@ -360,6 +360,9 @@ BAD: dict[str, tuple[Answer, Limits, str]] = {
         PLAIN,
         "{url}: entry 1 has the hf_id '" + "a/" + "x" * 98 + "', which is no id",
     ),
+    "a command": (
+        honest(index("a/$(id)")), PLAIN, "{url}: entry 1 has the hf_id 'a/$(id)', which is no id"
+    ),
     "hidden": (honest(index("a/.b")), PLAIN, "{url}: entry 1 has the hf_id 'a/.b', which is no id"),
     "an option": (
         honest(index("-a/b")),

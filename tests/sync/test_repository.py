@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -262,6 +263,11 @@ BAD: dict[str, tuple[Evil, Limits, str]] = {
         LIMITS,
         "{url} has a file with the name 'models/org/a\\x1b[2Jb.yaml'",
     ),
+    "a name that a shell would obey": (
+        lambda o: o.models((FILE, "$(id).yaml", b"x")),
+        LIMITS,
+        "{url} has a file with the name 'models/org/$(id).yaml'",
+    ),
     "an overlong name": (
         lambda o: o.models((FILE, "x" * 200 + ".yaml", b"x")),
         LIMITS,
@@ -362,6 +368,42 @@ def test_nothing_that_a_repository_brings_along_is_run(
     directory = cache / "vllm-launch/sources" / name_of(origin.url)
     assert sorted(p.name for p in directory.rglob("*.yaml")) == ["repo.yaml"]
     assert not (directory / "git" / "hooks").exists()
+
+
+LEFT: dict[str, Callable[[Path], object]] = {
+    "a lock on what is shallow": lambda git: (git / "shallow.lock").touch(),
+    "a lock on the reference": lambda git: (git / "refs/sync/head.lock").touch(),
+    "no HEAD": lambda git: (git / "HEAD").unlink(),
+    "an empty HEAD": lambda git: (git / "HEAD").write_text(""),
+    "no references": lambda git: shutil.rmtree(git / "refs"),
+    "no objects": lambda git: shutil.rmtree(git / "objects"),
+}
+
+
+@pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
+def test_what_a_git_that_was_ended_left_is_mended(
+    origin: Origin, synced: Synced, cache: Path, left: Callable[[Path], object]
+) -> None:
+    origin.good()
+    synced(origin.url)
+    left(cache / "vllm-launch/sources" / name_of(origin.url) / "git")
+    origin.good("Two")
+    synced(origin.url)
+    assert held(origin.url)[1] == "Two"
+
+
+def test_a_disk_without_room_for_what_git_is_given(
+    origin: Origin, synced: Synced, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin.good()
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("vllm_launch.sync.repository.TemporaryFile", full)
+    with pytest.raises(SourceError) as caught:
+        synced(origin.url)
+    assert caught.value.message == f"cannot run git for {origin.url}: No space left on device"
 
 
 def test_a_tree_without_end_is_broken_off(origin: Origin, synced: Synced) -> None:

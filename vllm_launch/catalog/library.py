@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
+_OBEYED = frozenset("\\\"'`$&|;<>(){}[]*?!~# ")
+
 
 class Library:
     """One recipes directory. ``own`` is this project's: its files must have no unknown keys."""
@@ -277,8 +279,12 @@ def foreign(place: str) -> Library:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name stays in its directory, can be shown, and cannot be taken for an option."""
-    return bool(name) and name[0] not in ".-" and "/" not in name and name.isprintable()
+    """Whether a name stays in its directory, can be shown, and cannot be taken for an option.
+
+    What a shell would obey is in no name either: names stand in the commands that are told.
+    """
+    plain = bool(name) and name[0] not in ".-" and "/" not in name and name.isprintable()
+    return plain and _OBEYED.isdisjoint(name)
 
 
 def _names(directory: str) -> list[str]:

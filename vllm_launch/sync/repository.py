@@ -87,7 +87,15 @@ class Repository:
         return commit, self._files(commit)
 
     def _tidy(self) -> None:
-        """Remove what broken-off fetches left; begin anew where too much has come together."""
+        """Remove what broken-off fetches left; begin anew where too much has come together,
+        or where it is no repository any more."""
+        if os.path.isdir(self.store) and not self._is_store():
+            shutil.rmtree(self.store)
+        # Nobody else writes here: a lock is of a git that was ended.
+        for folder, _, names in os.walk(self.store):
+            for name in names:
+                if name.endswith(".lock"):
+                    os.unlink(os.path.join(folder, name))
         size = 0
         for path in self._packs():
             if os.path.basename(path).startswith("tmp_"):
@@ -96,6 +104,13 @@ class Repository:
                 size += os.path.getsize(path)
         if size > self.limits.bytes:
             shutil.rmtree(self.store)
+
+    def _is_store(self) -> bool:
+        try:
+            self._git("rev-parse", "--git-dir")
+        except SourceError:
+            return False
+        return True
 
     def _packs(self) -> list[str]:
         packs = os.path.join(self.store, "objects", "pack")
@@ -148,6 +163,12 @@ class Repository:
 
     def _git(self, *words: str, given: bytes = b"", store: bool = True) -> bytes:
         """Run git to its end, within the time and output there are. Raises SourceError."""
+        try:
+            return self._run(words, given, store)
+        except OSError as error:  # of its files and pipes
+            raise SourceError(f"cannot run git for {self.url}: {error.strerror}") from None
+
+    def _run(self, words: Sequence[str], given: bytes, store: bool) -> bytes:
         where = [f"--git-dir={self.store}"] if store else []
         settings = [*_SETTINGS, "http.lowSpeedLimit=1", f"http.lowSpeedTime={self._idle()}"]
         argv = [self.program, *where, *(w for s in settings for w in ("-c", s)), *words]
