@@ -82,7 +82,7 @@ def make(invocation: Invocation, settings: Settings, *, anywhere: bool = False) 
         facts=host.facts if host is not None else None,
         passed_by_name=by_name,
     )
-    if _is_alone(deployment):
+    if deployment.is_alone:
         return _of_one(plan, invocation, settings)
     from .roles import take
 
@@ -164,12 +164,6 @@ def _without_recipe(
     return deployment.replace(
         choice=deployment.choice.replace(reasons=reasons), notes=(*deployment.notes, *notes)
     )
-
-
-def _is_alone(deployment: Deployment) -> bool:
-    """Whether a deployment is one server with nothing beside it: it is no part of anything."""
-    beside = deployment.router or deployment.companions or deployment.store or deployment.dynamo
-    return not beside and len(deployment.processes) == 1
 
 
 def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:

@@ -7,7 +7,6 @@ there that one of them would not take.
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..resolve.parts import parts as parts_of
 from . import ExportFile, commented
 from .containers import by_name, container_for, image_notes, images_of
 from .filling import by_hand, file_text, filled_parts
@@ -60,7 +59,7 @@ def _usage(name: str, parts: Sequence[Part], brief: Brief) -> Iterator[str]:
     plain = name == "compose.yaml"
     compose = "docker compose" if plain else f"docker compose -f {name}"
     yield ""
-    if len(parts_of(brief.deployment)) > 1:
+    if not brief.deployment.is_alone:
         yield f"Of this machine: {', '.join(part.title for part in parts)}."
     yield f"Start: {compose} up -d    Log: {compose} logs -f    Stop: {compose} down"
     yield f"From the environment, where set: {', '.join(by_name(brief))}"
@@ -70,10 +69,11 @@ def _service(
     part: Part, here: Sequence[Part], brief: Brief, images: Mapping[str, str]
 ) -> dict[str, Any]:
     container = container_for(part, brief, images, ".", CONFIG_DIRECTORY)
-    several = len(parts_of(brief.deployment)) > 1
     service: dict[str, Any] = {
         "image": container.image,
-        "container_name": f"{brief.name}-{part.name}" if several else brief.name,
+        "container_name": f"{brief.name}-{part.name}"
+        if not brief.deployment.is_alone
+        else brief.name,
         **({"entrypoint": [container.entrypoint]} if container.entrypoint else {}),
         "command": list(container.command),
         "environment": [

@@ -25,7 +25,7 @@ def on_host_network(brief: Brief) -> bool:
 
     Their side channels and ranks pick and announce ports that nobody could publish beforehand.
     """
-    return len(parts_of(brief.deployment)) > 1
+    return not brief.deployment.is_alone
 
 
 def images_of(brief: Brief) -> dict[str, str]:

@@ -116,3 +116,9 @@ class Deployment(Record):
     store: KvStorePlan | None = None
     dynamo: DynamoPlan | None = None  # None: vLLM's own API server answers
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one server with nothing beside it: it is no part of anything."""
+        beside = self.router or self.companions or self.store or self.dynamo
+        return not beside and len(self.processes) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...resolve.parts import parts as parts_of
 from .. import ExportFile, commented
 from ..containers import by_name, image_notes, images_of
 from ..filling import by_hand, file_text, filled_parts
@@ -24,7 +23,7 @@ def files(brief: Brief) -> tuple[ExportFile, ...]:
     ``brief.options["programs"]`` has each program's whole path. Raises UsageError for a
     placeholder that nobody filled in, and for words that no unit can have.
     """
-    names = Names(whole=brief.name, several=len(parts_of(brief.deployment)) > 1)
+    names = Names(whole=brief.name, several=not brief.deployment.is_alone)
     parts = filled_parts(brief, names.directory)
     if brief.setup is None and brief.options.get("part_image"):
         raise UsageError(
