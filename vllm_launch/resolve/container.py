@@ -7,7 +7,7 @@ from ..model.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ..model.deployment import ProcessPlan
     from ..model.source import Variable
@@ -56,6 +56,14 @@ class Access(Record):
     host_ipc: bool = False
     shm_size: str = ""
     ulimits: tuple[tuple[str, int], ...] = ()
+
+
+# What most containers are given: made, and written, once. A batch makes thousands a second.
+_EVERY_GPU = Access(gpus=())
+_EVERY_PRIVILEGE = Access(privileged=True, host_ipc=True)
+_AMD_BY_NAME = Access(
+    devices=("/dev/kfd", "/dev/dri"), security=("seccomp=unconfined",), groups=("video",)
+)
 
 
 class Container(Record):
@@ -121,7 +129,7 @@ def run_argv(container: Container) -> list[str]:
     argv += ["--name", container.name] if container.name else []
     argv += ["--label", container.label] if container.label else []
     for access in container.access:
-        argv += _access_argv(access, container.engine)
+        argv += _written(access, container.engine)
     if container.port is not None:
         argv += ["-p", f"{container.publish}{container.port}:{container.port}"]
     for outside, inside, writable in container.mounts:
@@ -133,6 +141,12 @@ def run_argv(container: Container) -> list[str]:
     if container.entrypoint is not None:
         argv += ["--entrypoint", container.entrypoint]
     return [*argv, container.image, *container.command]
+
+
+def _written(access: Access, engine: str) -> Sequence[str]:
+    """One reason's options, out of the usual ones where it is one of those."""
+    usual = _USUAL.get((id(access), engine))
+    return _access_argv(access, engine) if usual is None else usual
 
 
 def _access_argv(access: Access, engine: str) -> list[str]:
@@ -173,7 +187,7 @@ def _devices(
     brand = hardware.generation if hardware.brand == "Intel" else hardware.brand
     if brand == "NVIDIA":
         mask = _mask(process, setup)
-        return (Access(gpus=tuple(mask.split(",")) if mask else ()),)
+        return (Access(gpus=tuple(mask.split(","))) if mask else _EVERY_GPU,)
     if brand == "AMD":
         return (_amd_devices(setup),)
     if brand == "Google":
@@ -196,18 +210,16 @@ def _mask(process: ProcessPlan, setup: ContainerSetup) -> str | None:
 
 def _amd_devices(setup: ContainerSetup) -> Access:
     """Groups by number where it is known: the image's names may stand for other numbers."""
+    if setup.video_gid is None and setup.render_gid is None:
+        return _AMD_BY_NAME
     gids = sorted({gid for gid in (setup.video_gid, setup.render_gid) if gid is not None})
-    return Access(
-        devices=("/dev/kfd", "/dev/dri"),
-        security=("seccomp=unconfined",),
-        groups=tuple(str(gid) for gid in gids) or ("video",),
-    )
+    return _AMD_BY_NAME.replace(groups=tuple(str(gid) for gid in gids))
 
 
 def _privileges(process: ProcessPlan, setup: ContainerSetup) -> tuple[Access, ...]:
     """All privileges, or only what the plan needs."""
     if not setup.hardened:
-        return (Access(privileged=True, host_ipc=True),)
+        return (_EVERY_PRIVILEGE,)
     return (
         Access(
             security=("no-new-privileges",),
@@ -258,3 +270,10 @@ def _environment(
     if not dropped:
         return process.variables
     return (*own, *(variable for variable in process.variables if variable[0] not in dropped))
+
+
+_USUAL = {
+    (id(access), engine): tuple(_access_argv(access, engine))
+    for access in (_EVERY_GPU, _EVERY_PRIVILEGE, _AMD_BY_NAME)
+    for engine in ("docker", "podman")
+}
