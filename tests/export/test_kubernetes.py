@@ -425,6 +425,30 @@ def test_a_name_without_room_for_what_pods_are_called_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "told_so"),
+    [
+        pytest.param({"strategy": "pd_cluster"}, True, id="half of the node"),
+        pytest.param({}, False, id="the whole node"),
+    ],
+)
+def test_a_privileged_pod_has_more_gpus_than_it_asked_for(
+    given: dict[str, str], told_so: bool
+) -> None:
+    deployment = resolved(hardware="h200", **given)
+    said = "A privileged container sees every GPU of its node"
+    assert (said in header(brief(deployment, privileged=True))) is told_so
+    assert said not in header(brief(deployment))
+
+
+def test_rdma_devices_that_pods_are_not_given_are_told() -> None:
+    deployment = resolved(hardware="h200", strategy="pd_cluster")
+    said = "Pods are given no RDMA devices"
+    assert said in header(brief(deployment))
+    assert said not in header(brief(deployment, rdma_resource="rdma/hca"))
+    assert said not in header(brief(resolved(hardware="h200")))
+
+
+@pytest.mark.parametrize(
     ("asked", "name"),
     [
         pytest.param(

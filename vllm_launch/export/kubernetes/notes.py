@@ -45,6 +45,7 @@ def _remarks(brief: Brief, settings: Settings, groups: Sequence[Group]) -> Itera
     yield from _cache(settings)
     yield from _hosts(brief)
     yield from _masks(brief)
+    yield from _privileged(brief, settings)
     yield from _network(brief, settings, groups)
     yield from _domain(brief, settings, groups)
     yield from _companions(brief)
@@ -130,6 +131,15 @@ def _masks(brief: Brief) -> Iterator[str]:
         yield (
             "Both pools are planned for one node. Each asks for its share of the GPUs, prefers "
             "the other's node, and counts its GPUs from 0: a pod has no others."
+        )
+
+
+def _privileged(brief: Brief, settings: Settings) -> Iterator[str]:
+    whole = brief.deployment.choice.hardware.gpu_count
+    if settings.privileged and any(0 < part.gpus < whole for part in brief.parts):
+        yield (
+            "A privileged container sees every GPU of its node, also those that other pods have, "
+            "and counts them all: give it the whole node, or leave --privileged out."
         )
 
 
