@@ -269,3 +269,24 @@ def test_both_readers_take_any_number_of_paths(paths: tuple[str, ...]) -> None:
     cli._read(cli._app(read.append), words)
     assert read == [parse(words)]
     assert tuple(path for path in (read[0].argument, *read[0].more) if path) == paths
+
+
+def test_a_file_that_nothing_reads_is_told(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    path = recipe_file(CLEAN)
+    models = path.parents[1]
+    for name in (
+        "at_the_top.yaml", "org/repo.json", "org/$(id).yaml", "org/a\x1b[2Jb.yml",
+        "org/.hidden.yaml", "org/deep/er.yaml", "org/README.md",
+    ):  # fmt: skip
+        (models / name).parent.mkdir(exist_ok=True)
+        (models / name).write_text(CLEAN)
+    done = run("recipes", "lint", "--output", "json", str(models.parent))
+    found = json.loads(done.stdout)["lint"]["faults"]
+    assert {(one["code"], one["severity"], one["what"]) for one in found} == {
+        ("LINT_IGNORED", "warning", "nothing reads this file")
+    }
+    assert sorted(os.path.relpath(one["file"], models) for one in found) == [
+        "at_the_top.yaml", "org/$(id).yaml", "org/a [2Jb.yml", "org/deep/er.yaml", "org/repo.json",
+    ]  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run("recipes", "lint", str(path)).stdout.startswith("0 errors, 0 warnings")

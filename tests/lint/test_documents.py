@@ -17,7 +17,11 @@ ROWS = [
 LINES = [line for _, lines in (*ARGUMENTS.values(), *RECIPES.values()) for line in lines]
 ORDER = ("error", "warning", "note")
 # Seen where a whole directory is linted, and where there is no end of combinations.
-ELSEWHERE = {"LINT_UNRESOLVED": {"error"}, "LINT_TOO_MANY": {"warning"}}
+ELSEWHERE = {
+    "LINT_UNRESOLVED": {"error"},
+    "LINT_TOO_MANY": {"warning"},
+    "LINT_IGNORED": {"warning"},
+}
 
 
 def seen() -> dict[str, set[str]]:

@@ -7,7 +7,7 @@ import sys
 
 from ..catalog.shelf import Shelf
 from ..errors import CheckFailed, LaunchError, RecipeError, UsageError
-from ..lint import CODES, faults_of_file, faults_of_recipe, settled
+from ..lint import CODES, Fault, faults_of_file, faults_of_recipe, settled
 from ..lint.run import of_problems
 from ..streams import answer, remark
 from ..vllm_options import load
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ..catalog.library import Library
     from ..commandline import Invocation
-    from ..lint import Fault
     from ..model.vllm import VllmOptions
     from ..settings import Settings
 
@@ -40,14 +39,16 @@ def run(invocation: Invocation, settings: Settings) -> int:
     shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
     paths = () if invocation.argument is None else (invocation.argument, *invocation.more)
     jobs = list(dict.fromkeys(job for path in paths or (None,) for job in _jobs(shelf, path)))
-    found, tried = _lint(jobs)
+    whole = [library for path in paths or (None,) for library in _directories(shelf, path)]
+    passed_over = list(ignored(whole, jobs))
+    found, tried = _lint(jobs, passed_over)
     if settings["fix"]:
         from .lint_fix import mend
 
         mend(jobs, found, only_print=bool(settings["dry_run"]))
         if settings["dry_run"]:
             return _status(found, settings)
-        found, tried = _lint(jobs)
+        found, tried = _lint(jobs, passed_over)
     _print(found, len(jobs), tried, settings)
     return _status(found, settings)
 
@@ -72,16 +73,45 @@ def _print(found: list[Fault], files: int, tried: int, settings: Settings) -> No
 
 def _jobs(shelf: Shelf, path: str | None) -> Iterator[Job]:
     """The files to look at: of a directory, all of them; of none, those of all in use."""
-    if path is None:
-        for library in shelf.libraries:
+    if path is None or os.path.isdir(path):
+        for library in _directories(shelf, path):
             yield from files_of(library)
-    elif os.path.isdir(path):
-        yield from files_of(shelf.directory(path))
     elif os.path.isfile(path) and path.endswith(_RECIPES):
         yield shelf.lender(path), path, "recipe", ""
     else:
         what = "no recipe file" if os.path.exists(path) else "not there"
         raise UsageError(f"{path} is {what}", hint="name a recipe file, or a recipes directory")
+
+
+def _directories(shelf: Shelf, path: str | None) -> Iterable[Library]:
+    if path is None:
+        return shelf.libraries
+    return [shelf.directory(path)] if os.path.isdir(path) else ()
+
+
+def ignored(libraries: Iterable[Library], jobs: Iterable[Job]) -> Iterator[Fault]:
+    """Files among the recipes of a directory that nothing reads, by their place or their name."""
+    read = {path for _, path, *_ in jobs}
+    for library in libraries:
+        for folder in ("models", "strategies", "kv_store"):
+            for at, _, names in os.walk(os.path.join(library.directory, folder)):
+                for name in sorted(names):
+                    path = os.path.join(at, name)
+                    if name.endswith(_RECIPES) and name[0] != "." and path not in read:
+                        shown = library.shown(path)
+                        plain = "".join(c if c.isprintable() else " " for c in shown)
+                        yield _ignored(plain, folder)
+
+
+def _ignored(file: str, folder: str) -> Fault:
+    form = "models/ORG/REPO.yaml" if folder == "models" else f"{folder}/NAME.yaml"
+    return Fault(
+        code="LINT_IGNORED",
+        severity="warning",
+        file=file,
+        what="nothing reads this file",
+        remedy=f"Its place is {form}, in letters that no shell obeys, and each name once.",
+    )
 
 
 def files_of(library: Library) -> Iterator[Job]:
@@ -98,10 +128,10 @@ def files_of(library: Library) -> Iterator[Job]:
             yield library, recipe, "recipe", recipe_id
 
 
-def _lint(jobs: list[Job]) -> tuple[list[Fault], int]:
+def _lint(jobs: list[Job], passed_over: Iterable[Fault]) -> tuple[list[Fault], int]:
     """The faults of all files, and how many combinations were tried."""
     options = load()
-    found: list[Fault] = []
+    found: list[Fault] = list(passed_over)
     tried = 0
     for job in _told(jobs):
         more, combinations = faults_in(job, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CODES = {
     "LINT_FORMAT": "what the catalog checks: keys, kinds of values, names that must exist",
+    "LINT_IGNORED": "each file among the recipes is read, by its place and its name",
     "LINT_UNRESOLVED": "a combination that the recipe offers resolves",
     "LINT_TOO_MANY": "there are few enough combinations to try them all",
     "LINT_PRESET": "each preset and each of its points resolves",
