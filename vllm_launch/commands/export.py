@@ -54,8 +54,16 @@ def run(invocation: Invocation, settings: Settings) -> int:
         answer(_printed(files))
     from ..render.summary import summary
 
-    remark(summary(plan.deployment))
+    remark(_left_out(brief) + summary(plan.deployment))
     return 0
+
+
+def _left_out(brief: Brief) -> str:
+    """What the files do not start."""
+    titles = ", ".join(part.title for part in brief.parts if not part.argv)
+    if not titles:
+        return ""
+    return f"# to be started by hand, for it needs a shell: {titles}; see the comments\n"
 
 
 def _refuse_options_of_others(target: str, invocation: Invocation, settings: Settings) -> None:

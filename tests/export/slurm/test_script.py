@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.launcher import M3
-from tests.export.cases import brief, deployment, layout
+from tests.export.cases import ROOT, brief, deployment, layout
 from vllm_launch.errors import UsageError
 from vllm_launch.export.slurm import files
 from vllm_launch.export.slurm.runtime import INTERFACE, PROCESSES
@@ -132,6 +133,24 @@ def test_secrets_are_handed_on_by_name(operator):
     assert "hf_secret" not in done.out
     assert "# Handed on from where it is submitted: HF_TOKEN.\n" in done.out
     assert "--container-env=HF_HOME,HF_TOKEN\n" in done.out
+
+
+def test_what_is_left_to_be_started_by_hand_is_told(operator):
+    recipes = operator.cwd / "recipes"
+    shutil.copytree(ROOT / "recipes", recipes)
+    store = recipes / "kv_store" / "kv_store_centralized_mooncake.yaml"
+    store.write_text(
+        store.read_text(encoding="utf-8").replace("mooncake_master \\", "mooncake_master $(id) \\"),
+        encoding="utf-8",
+    )
+    done = operator.run(
+        "--recipes-dir", recipes, "export", M3, "--hardware", "h200",
+        "--kv-offload", "kv_store_centralized_mooncake", "--to", "slurm",
+    )  # fmt: skip
+    assert done.err.startswith(
+        "# to be started by hand, for it needs a shell: master; see the comments\n"
+    )
+    assert "\n#   mooncake_master $(id) " in done.out
 
 
 def test_an_image_that_nothing_runs_in_is_told(operator):
