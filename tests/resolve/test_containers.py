@@ -253,6 +253,12 @@ class TestHardened:
             "docker", "run", "--gpus", "all", *self.BASE, *needed, *self.LIMITS, *SERVING[1:],
         ]  # fmt: skip
 
+    @pytest.mark.parametrize(("enabled", "given"), [("1", True), ("0", False)])
+    def test_nvlink_between_trays_takes_an_imex_channel(self, enabled: str, given: bool) -> None:
+        env = (("NCCL_MNNVL_ENABLE", enabled, Source(layer="operator")),)
+        argv = before_image(deploy(recipe(), env=env), PORTABLE.replace(hardened=True))
+        assert ("/dev/nvidia-caps-imex-channels/channel0" in argv) is given
+
     @pytest.mark.parametrize("hardware", ["h200", "mi355x"])
     def test_it_is_never_privileged(self, hardware: str) -> None:
         argv = container(deploy(recipe(), hardware=hardware), PORTABLE.replace(hardened=True))

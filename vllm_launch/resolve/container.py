@@ -7,7 +7,7 @@ from ..model.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..model.deployment import ProcessPlan
     from ..model.source import Variable
@@ -226,7 +226,7 @@ def _privileges(process: ProcessPlan, setup: ContainerSetup) -> tuple[Access, ..
             drop=("ALL",),
             # The image's root reads and writes a hub cache that belongs to somebody else.
             add=("DAC_OVERRIDE", *_capabilities(process)),
-            devices=("/dev/infiniband",) if _uses_rdma(process) else (),
+            devices=tuple(_network_devices(process)),
             shm_size="16g",
             ulimits=(("memlock", -1), ("stack", 67108864)),
         ),
@@ -238,6 +238,14 @@ def _capabilities(process: ProcessPlan) -> list[str]:
     flags = {flag.partition("=")[0] for flag, _, _ in process.arguments}
     needed = ["SYS_NICE"] if "--numa-bind" in flags else []
     return ["IPC_LOCK", *needed] if "--kv-transfer-config" in flags else needed
+
+
+def _network_devices(process: ProcessPlan) -> Iterator[str]:
+    """RDMA cards where a connector uses them, and an IMEX channel for NVLink between trays."""
+    if _uses_rdma(process):
+        yield "/dev/infiniband"
+    if process.env.get("NCCL_MNNVL_ENABLE") == "1":
+        yield "/dev/nvidia-caps-imex-channels/channel0"
 
 
 def _uses_rdma(process: ProcessPlan) -> bool:
