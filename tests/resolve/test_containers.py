@@ -8,6 +8,7 @@ import pytest
 
 from tests.resolve.build import M31, arguments, deploy, own, recipe, variables
 from vllm_launch.model.deployment import Deployment, ProcessPlan
+from vllm_launch.model.source import Source
 from vllm_launch.resolve.container import PORTABLE, ContainerSetup, container_argv
 
 IMAGE = "some/image:1"
