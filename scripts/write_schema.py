@@ -3,8 +3,8 @@
 
     write_schema.py [DIRECTORY]
 
-One file for each kind of file: recipe, taxonomy, strategy, kv_store. Editors check against them
-while one types; what a schema cannot say (names that must exist) is `recipes lint`'s.
+One file for each kind of file: recipe, overlay, taxonomy, strategy, kv_store. Editors check
+against them while one types; what a schema cannot say (names that must exist) is `recipes lint`'s.
 """
 
 from __future__ import annotations
@@ -99,15 +99,15 @@ def main(argv: list[str]) -> int:
 
 def texts() -> dict[str, str]:
     """Each schema's text."""
-    return {
-        name: json.dumps(schema(reader, name), indent=2) + "\n" for name, reader in FILES.items()
-    }
+    made = {name: schema(reader, name) for name, reader in FILES.items()}
+    made["overlay"] = schema(recipe_format.RECIPE, "overlay", Overlay)
+    return {name: json.dumps(each, indent=2) + "\n" for name, each in made.items()}
 
 
-def schema(reader: Any, name: str) -> dict[str, Any]:
+def schema(reader: Any, name: str, maker: type[Maker] | None = None) -> dict[str, Any]:
     """The schema of one kind of file."""
     definitions: dict[str, Any] = {}
-    whole = Maker(definitions).table(reader)
+    whole = (maker or Maker)(definitions).table(reader)
     return {
         "$schema": DRAFT,
         "title": f"vllm-launch: {name}",
@@ -171,6 +171,32 @@ class Maker:
             "additionalProperties": False,
         }
         return {**whole, "required": list(required)} if required else whole
+
+
+class Overlay(Maker):
+    """An overlay has a recipe's keys, none of which it needs; null takes away, KEY+ appends."""
+
+    def of(self, reader: Any) -> dict[str, Any]:
+        """The same, but for what stands in lists: that is whole, as in a recipe."""
+        form, *parts = SHAPES.get(reader, ("",))
+        if form == "list":
+            return {"type": "array", "items": Maker(self.definitions).of(parts[0])}
+        if form == "some named":
+            return self.named(parts[0])
+        return super().of(reader)
+
+    def table(self, reader: Any) -> dict[str, Any]:
+        """The mapping, without anything that it needs."""
+        whole = super().table(reader)
+        whole.pop("required", None)
+        properties: dict[str, Any] = {}
+        for key, value in whole["properties"].items():
+            given = SHAPES[reader][1].get(key)
+            made = self.of(given) if given is not None else {}
+            properties[key] = or_null(made) if made else value
+            if made.get("type") == "array":
+                properties[f"{key}+"] = made
+        return {**whole, "properties": properties}
 
 
 def or_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from vllm_launch.catalog.tree import plain
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "recipes"
-KINDS = ("recipe", "taxonomy", "strategy", "kv_store")
+KINDS = ("recipe", "overlay", "taxonomy", "strategy", "kv_store")
 FILES = sorted(RECIPES.rglob("*.yaml"))
 
 _spec = importlib.util.spec_from_file_location("write_schema", ROOT / "scripts" / "write_schema.py")
@@ -214,3 +214,52 @@ def test_words_strategies_and_stores(
     example = next(path for path in FILES if kind_of(path) == kind)
     data = data_of(example.read_text(encoding="utf-8"))
     assert against in told(kind, {**data, key: value})
+
+
+OVERLAY = """\
+model:
+  base_args+: [--max-num-seqs, 64]
+  base_env: {NCCL_DEBUG: WARN, OLD: null}
+features:
+  spec_decoding: null
+  reasoning: {modes: {fast: {args+: [--x]}}}
+opt_in_features+: [reasoning]
+hardware_opt_in_features: {gb200+: [reasoning]}
+variants:
+  default: {extra_args: [--kv-cache-dtype, fp8]}
+notes+:
+- {title: Ours, body: Mind the gap}
+"""
+
+
+def test_an_overlay_is_valid() -> None:
+    assert told("overlay", data_of(OVERLAY)) == []
+    assert told("overlay", {}) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if kind_of(path) == "recipe"],
+    ids=lambda path: str(path.relative_to(RECIPES)),
+)
+def test_what_a_recipe_says_an_overlay_may_say(path: Path) -> None:
+    assert told("overlay", data_of(path.read_text(encoding="utf-8"))) == []
+
+
+WRONG_OVERLAYS = {
+    "an unknown key": ("modle: {}", ("", "additionalProperties")),
+    "appended to what is no list": (
+        "model: {model_id+: [a]}", ("model", "additionalProperties"),
+    ),
+    "appending no list": ("model: {base_args+: --a}", ("model.base_args+", "type")),
+    "half a note": ("notes+: [{title: a}]", ("notes+.0", "required")),
+    "text for a number": (
+        "model: {context_length: many}", ("model.context_length", "type"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_OVERLAYS)
+def test_a_wrong_overlay_is_not(case: str) -> None:
+    text, wanted = WRONG_OVERLAYS[case]
+    assert told("overlay", data_of(text)) == [wanted]
