@@ -14,11 +14,6 @@ REAL = os.environ.get("VLLM_LAUNCH_E2E_PYTHON", "")  # the Python of an environm
 collect_ignore = [] if REAL else ["test_real.py"]
 
 
-@pytest.fixture(scope="session")
-def recipes_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def operator(tmp_path: Path) -> Operator:
     """Each with a cache of its own: what is kept is what is tested."""
