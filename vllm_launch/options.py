@@ -371,7 +371,10 @@ COMMANDS = (
         help="Wait until a server is ready, and test what its recipe promises.",
         options=(
             URL.replace(help="The server's address; without it, where the plan has it listen."),
-            *WAITING, *CHOICE, *RUNTIME, TEXT_OR_JSON,
+            *WAITING, *CHOICE, *RUNTIME,
+            Option(name="strict", flags=("--strict",), kind="flag",
+                   help="Let what is not as planned fail too."),
+            TEXT_OR_JSON,
         ),
         passes_on=True,
         examples=(

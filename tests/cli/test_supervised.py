@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
+from tests.host import nvml_stub
 from tests.running.player import MODEL
 
-from .launcher import COMMAND, Operator, Ran
+from .launcher import COMMAND, Host, Operator, Ran
 
 PLAYER = Path(__file__).parents[1] / "running" / "player.py"
 ENGINE = Path(__file__).with_name("engine.py")
@@ -114,7 +115,7 @@ def test_it_stays_passes_signals_on_and_exits_with_the_servers_status(
     servers: Servers, number: signal.Signals, status: int
 ) -> None:
     with servers.start("--wait", children=2, status=status) as process:
-        lines = wait_for_line(process, "# held    reasoning")
+        lines = wait_for_line(process, "# held     reasoning")
         assert f"# qwen3-8b at {servers.url}, ready after " in "\n".join(lines)
         assert servers.states() == {"qwen3-8b": "ready"}
         assert len(servers.running()) == 4  # the launcher, the server, its children
@@ -159,7 +160,7 @@ def test_one_that_nothing_is_known_of_shows_its_last_lines(servers: Servers) -> 
 def test_one_that_does_not_hold_is_not_handed_over(servers: Servers) -> None:
     ran = servers.serve("--wait", call={"content": "It is sunny."}, children=2)
     assert ran.status == 4
-    assert "# FAILED  tool call   no call, but: It is sunny.\n" in ran.err
+    assert "# FAILED   tool call   no call, but: It is sunny.\n" in ran.err
     assert ran.err.endswith(
         "error: qwen3-8b does not hold what its recipe promises, and is ended\n"
     )
@@ -169,7 +170,7 @@ def test_one_that_does_not_hold_is_not_handed_over(servers: Servers) -> None:
 def test_one_that_dies_when_it_is_asked_is_told_with_its_status(servers: Servers) -> None:
     ran = servers.serve("--wait", dies_at="/v1/chat/completions")
     assert ran.status == 137
-    assert "# -       streaming   not tested: the server has ended\n" in ran.err
+    assert "# -        streaming   not tested: the server has ended\n" in ran.err
 
 
 def test_one_that_hangs_is_ended(servers: Servers) -> None:
@@ -181,7 +182,7 @@ def test_one_that_hangs_is_ended(servers: Servers) -> None:
 
 def test_a_supervisor_that_is_killed_takes_the_server_along(servers: Servers) -> None:
     with servers.start("--wait") as process:
-        wait_for_line(process, "# held    reasoning")
+        wait_for_line(process, "# held     reasoning")
         process.kill()
         process.communicate()
     servers.until(lambda: servers.running() == [])
@@ -196,7 +197,7 @@ def test_a_supervisor_that_is_killed_takes_the_server_along(servers: Servers) ->
 def test_detached_it_is_found_followed_and_ended(servers: Servers) -> None:
     ran = servers.serve("--detach", "--wait", "--name", "q8", children=2)
     assert (ran.status, ran.out) == (0, "q8\n"), ran.err
-    assert "# held    tool call   get_weather(city=Paris)\n" in ran.err
+    assert "# held     tool call   get_weather(city=Paris)\n" in ran.err
     (kept,) = servers.status("q8")
     assert (kept["state"], kept["url"], kept["model"]) == ("ready", servers.url, MODEL)
     assert kept["pid"] in servers.running()
@@ -303,6 +304,48 @@ def test_no_secret_is_kept(servers: Servers) -> None:
     assert "sesame" not in text + ran.err
     assert "open" not in text.replace("api_server", "").replace("OpenAI", "")
     assert all(path.stat().st_mode & 0o077 == 0 for path in servers.kept.rglob("*"))
+    servers.operator.run("stop")
+
+
+# What is intended.
+
+
+def test_what_the_server_reports_is_beside_the_plan(servers: Servers) -> None:
+    args = {"model_tag": MODEL, "tensor_parallel_size": 1, "tool_call_parser": "qwen3_xml"}
+    ran = servers.serve("--detach", "--wait", args=args, kv=81920)
+    assert ran.status == 0, ran.err
+    rows = ran.err.splitlines()[-5:]
+    assert rows == [
+        f"# is       weights     {MODEL}",
+        "# is       context     40,960 tokens",
+        "# is       version     vLLM 0.32.0",
+        "# DIFFERS  arguments   --tool-call-parser is qwen3_xml, planned hermes",
+        "# is       KV cache    81,920 tokens: 2.0 requests of 40,960",
+    ]
+    assert servers.operator.run("verify").out.splitlines()[-5:] == [row[2:] for row in rows]
+    assert servers.operator.run("verify", "--strict").status == 4
+    servers.operator.run("stop")
+
+
+def test_strict_does_not_hand_over_what_is_not_as_planned(servers: Servers) -> None:
+    ran = servers.serve("--wait", "--strict", length=100)
+    assert ran.status == 4
+    assert servers.running() == []
+
+
+def test_the_gpus_it_sits_on_are_those_planned(servers: Servers, nvml: Path) -> None:
+    assert servers.serve("--detach", "--wait", children=1).status == 0
+    pids = servers.running()
+    workers = [pid for pid in pids if pid not in (servers.status()[0]["pid"], min(pids))]
+    held = {**nvml_stub.H200, "processes": f"{workers[0]}:100000"}
+    for name, gpus in (("one", [nvml_stub.H200, held]), ("two", [held, held])):
+        nvml_stub.write(nvml, f"server_on_{name}", nvml_stub.machine(gpus))
+    seen = {
+        name: servers.operator.run("verify", env=Host(nvml)(f"server_on_{name}")).out.splitlines()
+        for name in ("one", "two")
+    }
+    assert seen["one"][-1] == "is       GPUs        on 1"
+    assert seen["two"][-1] == "DIFFERS  GPUs        on 2 (0, 1), and the plan is for 1"
     servers.operator.run("stop")
 
 
@@ -416,7 +459,7 @@ def test_a_container_of_the_same_name_that_is_not_ours_is_left(servers: Servers)
 
 def test_a_container_in_the_foreground_gets_signals(servers: Servers) -> None:
     with servers.start("--wait", "--runtime", "docker", status=6) as process:
-        wait_for_line(process, "# held    reasoning")
+        wait_for_line(process, "# held     reasoning")
         assert servers.states() == {"qwen3-8b": "ready"}
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)

@@ -27,11 +27,11 @@ def test_what_held_is_a_table(operator: Operator, play: Playing) -> None:
     head, *rows = ran.out.splitlines()
     assert head.startswith(f"{server.url}, ready after 0.")
     assert rows == [
-        f"held    model       {MODEL}",
-        "held    completion  Hello there, how are you?",
-        "held    streaming   2 pieces: Hey",
-        "held    tool call   get_weather(city=Paris)",
-        "held    reasoning   13 characters of reasoning, then 391",
+        f"held     model       {MODEL}",
+        "held     completion  Hello there, how are you?",
+        "held     streaming   2 pieces: Hey",
+        "held     tool call   get_weather(city=Paris)",
+        "held     reasoning   13 characters of reasoning, then 391",
     ]
 
 
@@ -40,9 +40,9 @@ def test_what_did_not_is_told_with_what_to_look_at(operator: Operator, play: Pla
     ran = operator.run("verify", MODEL, "--url", server.url)
     assert ran.status == 4
     assert ran.out.splitlines()[4:7] == [
-        'FAILED  tool call   the call came as text: <tool_call> {"name": "get_weather",',
-        '                    "arguments": {}}',
-        "                    --tool-call-parser does not fit the model, or is not on",
+        'FAILED   tool call   the call came as text: <tool_call> {"name": "get_weather",',
+        '                     "arguments": {}}',
+        "                     --tool-call-parser does not fit the model, or is not on",
     ]
     assert max(map(len, ran.out.splitlines())) <= 80
     assert ran.err.endswith("# 1 of 5 did not hold, 0 were not tested\n")
@@ -75,7 +75,7 @@ def test_a_model_without_a_recipe_is_asked_what_any_model_can(
 ) -> None:
     ran = operator.run("verify", "--url", play(models=["org/unknown"]).url)
     assert (ran.status, ran.err) == (0, "")
-    assert [line[8:18].strip() for line in ran.out.splitlines()[1:]] == TESTS[:3]
+    assert [line[9:19].strip() for line in ran.out.splitlines()[1:]] == TESTS[:3]
 
 
 def test_without_an_address_the_plans_own_is_asked(operator: Operator, play: Playing) -> None:
@@ -107,10 +107,10 @@ def test_an_image_is_promised_where_the_model_sees(
 @pytest.mark.parametrize(
     ("theirs", "ours", "status", "said"),
     [
-        pytest.param("sesame-1", "sesame-1", 0, "held    wrong key   refused with 401", id="right"),
+        pytest.param("sesame-1", "sesame-1", 0, "wrong key   refused with 401", id="right"),
         pytest.param("sesame-1", "sesame-2", 4, "401: it asks for a key", id="wrong"),
         pytest.param("sesame-1", "", 4, "export VLLM_API_KEY=", id="none"),
-        pytest.param("", "sesame-1", 4, "FAILED  wrong key   200: not refused", id="not asked"),
+        pytest.param("", "sesame-1", 4, "FAILED   wrong key   200: not refused", id="not asked"),
     ],
 )
 def test_keys(
@@ -206,3 +206,32 @@ def _read(terminal: int) -> Iterator[bytes]:
         if not chunk:
             return
         yield chunk
+
+
+# What is intended.
+
+
+def test_a_server_that_is_not_as_planned_is_told(operator: Operator, play: Playing) -> None:
+    server = play(length=8192, version="0.8.2", cache={"gpu_memory_utilization": "0.9"})
+    words = ("verify", MODEL, "--url", server.url, "--hardware", "h200")
+    passed = ("--", "--gpu-memory-utilization", "0.95")
+    ran = operator.run(*words, *passed)
+    assert ran.status == 0
+    assert ran.out.splitlines()[6:] == [
+        f"is       weights     {MODEL}",
+        "DIFFERS  context     8,192 tokens, and the recipe gives the model 40,960",
+        "DIFFERS  version     vLLM 0.8.2, and the recipe needs 0.8.5",
+        "DIFFERS  KV cache    --gpu-memory-utilization is 0.9, planned 0.95",
+    ]
+    assert ran.err == "# 3 not as planned; --strict makes that fail\n"
+    strict = operator.run(*words, "--strict", *passed)
+    assert (strict.status, strict.err) == (4, "# 3 not as planned\n")
+    found = operator.run(*words, "-o", "json", *passed).json["verification"]
+    assert {each["test"] for each in found["tests"] if each["kind"] == "intent"} == {
+        "weights", "context", "version", "KV cache",
+    }  # fmt: skip
+
+
+def test_of_anybodys_server_nothing_is_intended(operator: Operator, play: Playing) -> None:
+    ran = operator.run("verify", MODEL, "--url", play(length=16).url)
+    assert (ran.status, "context" in ran.out) == (0, False)

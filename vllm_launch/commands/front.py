@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import LaunchError, UsageError
 from ..running.address import PORT, Address, of_process, reached
 from ..running.promise import Promise, promised
+from ..running.reality import Intent, intent_of
 from .plan import make
 
 TYPE_CHECKING = False
@@ -19,10 +20,19 @@ if TYPE_CHECKING:
 _BEFORE = ("frontend", "router", "proxy")  # what answers in the servers' place
 
 
-def front(invocation: Invocation, settings: Settings) -> tuple[Address, Promise]:
-    """Where a plan's requests go, and what is promised. Raises LaunchError."""
+def front(invocation: Invocation, settings: Settings) -> tuple[Address, Promise, Intent | None]:
+    """Where a plan's requests go, what is promised, and what is intended. Raises LaunchError."""
     plan = make(invocation, settings, anywhere=settings["url"] is not None)
-    return address_of(plan, settings), promise_of(plan)
+    # With an address of its own the server may be anybody's, on other hardware.
+    intent = intent_for(plan) if settings["url"] is None or settings["hardware"] else None
+    return address_of(plan, settings), promise_of(plan), intent
+
+
+def intent_for(plan: Plan) -> Intent | None:
+    """What a plan intends of its answering process; of a router's servers nothing is seen."""
+    if any(part.role in _BEFORE for part in plan.parts):
+        return None
+    return intent_of(plan.deployment, _server(plan))
 
 
 def promise_of(plan: Plan) -> Promise:

@@ -9,14 +9,14 @@ from time import time
 from ..errors import CheckFailed, LaunchError, UsageError
 from ..launch import program_path
 from ..model.record import Record
-from ..running import condition, engine, process, spawn, state
+from ..running import condition, engine, process, reality, spawn, state
 from ..running.ending import SECONDS, end
 from ..running.promise import to_record
 from ..running.state import Container, Kept
 from ..running.supervise import Child, Pump, Signals, end_of, see_out
 from ..streams import answer, finish, remark
 from .failure import tell_failure
-from .front import address_of, promise_of
+from .front import address_of, intent_for, promise_of
 from .verify import Verification, verify
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..running.address import Address
     from ..running.process import Identity
     from ..running.promise import Promise
+    from ..running.reality import Intent
     from ..settings import Settings
     from .plan import Plan
 
@@ -37,6 +38,7 @@ class Job(Record):
 
     kept: Kept
     promise: Promise
+    intent: Intent | None = None
     address: Address | None  # None: it answers no requests
     program: str
     argv: tuple[str, ...]
@@ -72,6 +74,7 @@ def start(
             hint="leave --wait out, and use it for the head",
         )
     address = None if headless else address_of(plan, settings)
+    intent = None if headless else intent_for(plan)
     kept = state.claim(
         Kept(
             name=_asked_name(settings) or state.usual_name(process_plan.model),
@@ -80,6 +83,7 @@ def start(
             since=time(),
             launcher=process.identity_of(os.getpid()),
             promise=None if headless else to_record(promise_of(plan)),
+            intent=None if intent is None else reality.to_record(intent),
             line=tuple(line),
         ),
         _is_over,
@@ -94,6 +98,7 @@ def start(
     job = Job(
         kept=kept,
         promise=promise_of(plan) if not headless else _nothing(),
+        intent=intent,
         address=address,
         program=program_path(argv[0], path),
         argv=tuple(argv),
@@ -186,8 +191,8 @@ def _hold(
 ) -> Verification:
     """Test the server, and where it held what was promised, wait for its end."""
     assert job.address is not None
-    server = Child(job.address, child.pid, pump, native=kept.container is None)
-    found = verify(server, job.promise, settings, bar=False)
+    server = Child(job.address, child, pump, native=kept.container is None)
+    found = verify(server, job.promise, settings, job.intent, bar=False)
     if found.holds:
         _tell_held(kept, found)
         pump.text = None
@@ -254,7 +259,7 @@ def _test_detached(kept: Kept, job: Job, settings: Settings) -> None:
 
     server = following(kept)
     try:
-        found = verify(server, job.promise, settings)
+        found = verify(server, job.promise, settings, job.intent)
     finally:
         server.close()
     if found.holds:

@@ -8,9 +8,11 @@ import sys
 from ..errors import CheckFailed, UsageError
 from ..model.record import Record
 from ..render.waiting import telling
+from ..running import reality
 from ..running.address import Address, parsed
 from ..running.http import Asked, NoReply, exchange
 from ..running.promise import Promise
+from ..running.reality import compare
 from ..running.smoke import run as run_tests
 from ..running.state import names
 from ..running.waiting import Server, Waited, wait
@@ -19,6 +21,7 @@ from ..streams import answer, finish, remark
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..commandline import Invocation
+    from ..running.reality import Intent
     from ..running.smoke import Result
     from ..running.state import Kept
     from ..settings import Settings
@@ -35,18 +38,20 @@ class Verification(Record):
     promise: Promise
     waited: Waited
     results: tuple[Result, ...] = ()
+    strict: bool = False  # whether what is not as intended counts as what does not hold
 
     @property
     def holds(self) -> bool:
         """Whether all that was promised was seen."""
-        return self.waited.ready and all(each.held for each in self.results)
+        asked = (each for each in self.results if self.strict or not each.intent)
+        return self.waited.ready and all(each.held for each in asked)
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Wait, test, and print what held; exit status 4 where something did not."""
-    server, promise, kept = _subject(invocation, settings)
+    server, promise, intent, kept = _subject(invocation, settings)
     try:
-        found = verify(server, promise, settings)
+        found = verify(server, promise, settings, intent)
     finally:
         server.close()
     if found.waited.dead and kept is not None:
@@ -65,9 +70,17 @@ def run(invocation: Invocation, settings: Settings) -> int:
 
 
 def verify(
-    server: Server, promise: Promise | None, settings: Settings, *, bar: bool = True
+    server: Server,
+    promise: Promise | None,
+    settings: Settings,
+    intent: Intent | None = None,
+    *,
+    bar: bool = True,
 ) -> Verification:
-    """Wait for a server and test it; where nothing is promised, what its own recipe promises."""
+    """Wait for a server and test it; where nothing is promised, what its own recipe promises.
+
+    Then what it reports of itself, beside what is intended.
+    """
     seconds = settings["wait_timeout"] or (None if server.watched else NO_PROCESS_SECONDS)
     each = settings["request_timeout"] or REQUEST_SECONDS
     tell = telling(colour=not settings["no_color"], bar=bar and settings["output"] != "json")
@@ -81,7 +94,17 @@ def verify(
         promise = _own_recipe(server.address, each, settings)
     key = os.environ.get(KEY) or None
     results = tuple(run_tests(server.address, promise, key, each, lambda: not server.ended()))
-    return Verification(address=server.address, promise=promise, waited=waited, results=results)
+    if intent is not None and results[0].held:
+        from .reported import reported
+
+        results += tuple(compare(intent, reported(server, intent, waited, key)))
+    return Verification(
+        address=server.address,
+        promise=promise,
+        waited=waited,
+        results=results,
+        strict=bool(settings["strict"]),
+    )
 
 
 def not_ready(found: Verification) -> CheckFailed:
@@ -117,24 +140,31 @@ def _print(found: Verification, settings: Settings) -> None:
     else:
         answer(verification_text(about, found.results))
     finish()
-    failed = sum(each.held is False for each in found.results)
+    failed = sum(each.held is False and not each.intent for each in found.results)
     untested = sum(each.held is None for each in found.results)
     if failed:
         remark(f"# {failed} of {len(found.results)} did not hold, {untested} were not tested\n")
+    differ = sum(each.held is False and each.intent for each in found.results)
+    if differ:
+        remark(f"# {differ} not as planned{'' if found.strict else '; --strict makes that fail'}\n")
 
 
 def _subject(
     invocation: Invocation, settings: Settings
-) -> tuple[Server, Promise | None, Kept | None]:
-    """What to ask, what is promised of it, and its record. Raises UsageError where nothing says."""
+) -> tuple[Server, Promise | None, Intent | None, Kept | None]:
+    """What to ask, what is promised and intended of it, and its record.
+
+    Raises UsageError where nothing says.
+    """
     url = settings["url"]
     if invocation.argument is not None:
         from .front import front
 
-        address, promise = front(invocation, settings)
-        return Server(parsed(url, settings.source("url")) if url else address), promise, None
+        address, promise, intent = front(invocation, settings)
+        address = parsed(url, settings.source("url")) if url else address
+        return Server(address), promise, intent, None
     if url:
-        return Server(parsed(url, settings.source("url"))), None, None
+        return Server(parsed(url, settings.source("url"))), None, None, None
     from ..running.following import following
     from ..running.promise import from_record
     from .kept import kept_server
@@ -147,7 +177,7 @@ def _subject(
     kept = kept_server(settings["name"], settings.source("name"))
     if not kept.url:
         raise UsageError(f"{kept.name} answers no requests: another node does", hint="give --url")
-    return following(kept), from_record(kept.promise), kept
+    return following(kept), from_record(kept.promise), reality.from_record(kept.intent), kept
 
 
 def _own_recipe(address: Address, seconds: float, settings: Settings) -> Promise:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _WORDS = {True: "held", False: "FAILED", None: "-"}
-_COLOURS = {True: "green", False: "bold red", None: "dim"}
+_INTENDED = {True: "is", False: "DIFFERS", None: "-"}
+_COLOURS = {"held": "green", "FAILED": "bold red", "DIFFERS": "yellow", "is": "green", "-": "dim"}
 
 
 def verification_text(title: str, results: Sequence[Result]) -> str:
@@ -19,10 +20,10 @@ def verification_text(title: str, results: Sequence[Result]) -> str:
     from textwrap import wrap
 
     wide = max((len(each.test) for each in results), default=0)
-    indent = " " * (wide + 10)
+    indent = " " * (wide + 11)
     lines = [title]
     for each in results:
-        head = f"{_WORDS[each.held]:6}  {each.test:{wide}}  "
+        head = f"{_word(each):7}  {each.test:{wide}}  "
         lines += wrap(each.what + _took(each), _WIDTH, initial_indent=head,
                       subsequent_indent=indent) or [head.rstrip()]  # fmt: skip
         lines += wrap(each.remedy, _WIDTH, initial_indent=indent, subsequent_indent=indent)
@@ -42,10 +43,15 @@ def print_verification(title: str, results: Sequence[Result], *, colour: bool) -
         what = Text(each.what)
         if each.remedy:
             what.append(f"\n{each.remedy}", style="dim")
-        word = Text(_WORDS[each.held], style=_COLOURS[each.held])
-        took = f"{each.seconds:.2f}" if each.held is not None else ""
+        word = Text(_word(each), style=_COLOURS[_word(each)])
+        took = f"{each.seconds:.2f}" if each.held is not None and not each.intent else ""
         table.add_row(word, Text(each.test), what, took)
     Console(no_color=not colour or None, highlight=False).print(table)
+
+
+def _word(each: Result) -> str:
+    """Whether it held; of what the server reports, whether it is as planned."""
+    return (_INTENDED if each.intent else _WORDS)[each.held]
 
 
 def _took(each: Result) -> str:
@@ -58,6 +64,7 @@ def result_records(results: Sequence[Result]) -> list[dict[str, Any]]:
         {
             "test": each.test,
             "held": each.held,
+            "kind": "intent" if each.intent else "promise",
             "what": each.what,
             "remedy": each.remedy or None,
             "seconds": round(each.seconds, 3),

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
 
+    from .process import Identity
     from .state import Kept
 
 _CHUNK = 1 << 16
@@ -65,6 +66,10 @@ class File(Server):
     def lines(self) -> list[str]:
         """What its log has had since the last call."""
         return self._log.lines()
+
+    def process(self) -> Identity | None:
+        """Its process."""
+        return self._kept.server
 
 
 class _Tail:

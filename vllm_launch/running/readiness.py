@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 # In their order. A later one that is seen says that the earlier ones are over.
 STAGES = ("start", "weights", "compile", "kv cache", "graphs", "server", "ready")
-_LONGEST = 4096  # characters of a line that are looked at
+_LONGEST = 1 << 16  # characters of a line that are looked at: the arguments may be long
+_ARGUMENTS = "non-default args:"
 
 # Stage, a part of every such line, the pattern, and what is said of it.
 _SIGNS = (
@@ -61,6 +62,8 @@ class Reader:
             (stage, hint, re.compile(pattern), text) for stage, hint, pattern, text in _SIGNS
         ]
         self.progress = Progress()
+        self.arguments = ""  # as the server wrote them, last
+        self.cache_tokens: int | None = None
 
     def take(self, line: str) -> bool:
         """Read one line; whether there is something new to be said.
@@ -68,6 +71,8 @@ class Reader:
         Several workers tell the same: a stage that is over does not begin again.
         """
         text = line[:_LONGEST]
+        if _ARGUMENTS in text:
+            self.arguments = text.partition(_ARGUMENTS)[2].strip()
         for stage, hint, pattern, words in self._signs:
             if hint not in text:
                 continue
@@ -80,6 +85,8 @@ class Reader:
         before = self.progress
         if before.stage and STAGES.index(stage) < STAGES.index(before.stage):
             return False
+        if stage == "kv cache" and "tokens" in words:
+            self.cache_tokens = int(match["a"].replace(",", "")[:15])
         values = {name: _plain(value or "") for name, value in match.groupdict().items()}
         bound = values["a"] if "server" in words + stage and "://" in values.get("a", "") else ""
         self.progress = Progress(

@@ -42,6 +42,7 @@ class Result(Record):
     what: str
     remedy: str = ""
     seconds: float = 0.0
+    intent: bool = False  # the plan against what the server reports: a finding, no failure
 
 
 class Test(Record):

@@ -112,10 +112,11 @@ class Child(Server):
 
     watched = True
 
-    def __init__(self, address: Address, pid: int, pump: Pump, *, native: bool) -> None:
+    def __init__(self, address: Address, child: Identity, pump: Pump, *, native: bool) -> None:
         super().__init__(address)
         self.follows_log = native
-        self._pid = pid
+        self._process = child if native else None
+        self._pid = child.pid
         self._pump = pump
         self._rest = ""
 
@@ -136,6 +137,10 @@ class Child(Server):
             lines, self._rest = lines_of(self._rest, text.popleft().decode("utf-8", "replace"))
             found += lines
         return found
+
+    def process(self) -> Identity | None:
+        """Its process; of a container there is only the engine's command."""
+        return self._process
 
 
 def end_of(pid: int, *, wait: bool) -> int | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .address import Address
+    from .process import Identity
 
 _PROBE = 10.0  # seconds for one look
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 1.0)  # seconds between looks; the last one stays
@@ -34,6 +35,10 @@ class Server:
         """What its log has had since the last call."""
         return []
 
+    def process(self) -> Identity | None:
+        """Its process, where that runs on this machine and is known."""
+        return None
+
     def close(self) -> None:
         """Let go of what was needed to look at it."""
 
@@ -45,6 +50,8 @@ class Waited(Record):
     what: str = ""  # why not
     dead: bool = False
     seconds: float = 0.0
+    arguments: str = ""  # of the server, as its log has them
+    cache_tokens: int | None = None  # of its KV cache, likewise
 
 
 def wait(
@@ -75,7 +82,12 @@ def wait(
         if server.follows_log and reader.progress.bound:
             server.address = parsed(reader.progress.bound)
         if looks.ready() and not server.ended():
-            return Waited(ready=True, seconds=monotonic() - began)
+            return Waited(
+                ready=True,
+                seconds=monotonic() - began,
+                arguments=reader.arguments,
+                cache_tokens=reader.cache_tokens,
+            )
         if looks.hangs:
             return Waited(ready=False, what=looks.hangs, seconds=monotonic() - began)
         if seconds is not None and monotonic() - began >= seconds:
