@@ -162,7 +162,8 @@ def test_one_that_does_not_hold_is_not_handed_over(servers: Servers) -> None:
     assert ran.status == 4
     assert "# FAILED   tool call   no call, but: It is sunny.\n" in ran.err
     assert ran.err.endswith(
-        "error: qwen3-8b does not hold what its recipe promises, and is ended\n"
+        "error: qwen3-8b was ended: it does not hold what its recipe promises\n"
+        "  see vllm-launch logs qwen3-8b\n"
     )
     assert servers.running() == []
 
@@ -330,6 +331,7 @@ def test_what_the_server_reports_is_beside_the_plan(servers: Servers) -> None:
 def test_strict_does_not_hand_over_what_is_not_as_planned(servers: Servers) -> None:
     ran = servers.serve("--wait", "--strict", length=100)
     assert ran.status == 4
+    assert "error: qwen3-8b was ended: it is not as planned\n" in ran.err
     assert servers.running() == []
 
 

@@ -210,3 +210,12 @@ def test_words_of_a_model_do_no_harm_to_a_terminal(play: Playing) -> None:
 
 def test_a_tool_call_beside_words_is_one(play: Playing) -> None:
     assert results(play(call={**CALL, "content": "Let me look."}).url)["tool call"].held
+
+
+@pytest.mark.parametrize(("length", "most"), [(512, 256), (40960, 2048)])
+def test_no_more_is_asked_for_than_the_context_has_room_for(
+    play: Playing, length: int, most: int
+) -> None:
+    server = play(length=length)
+    results(server.url)
+    assert max(body.get("max_tokens", 0) for _, _, body in server.asked) == most

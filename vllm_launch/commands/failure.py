@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import CheckFailed
 from ..streams import remark
 
 TYPE_CHECKING = False
@@ -23,11 +24,23 @@ def tell_failure(kept: Kept, found: Verification) -> None:
 
         text = verification_text(f"{kept.name} at {found.address.url}", found.results)
         remark("".join(f"# {line}\n" for line in text.splitlines()))
-        remark(f"error: {kept.name} does not hold what its recipe promises, and is ended\n")
         return
+    if not found.waited.dead:
+        return  # what it hangs at is said when it is ended
     remark(f"error: {kept.name}: {found.waited.what}\n")
-    if found.waited.dead:
-        tell_log(kept)
+    tell_log(kept)
+
+
+def not_handed_over(kept: Kept, found: Verification) -> CheckFailed:
+    """The error for a server that runs no more because it did not hold what was promised."""
+    what = found.waited.what if not found.waited.ready else _what(found)
+    hint = f"see vllm-launch logs {kept.name}"
+    return CheckFailed(f"{kept.name} was ended: {what}", hint=hint)
+
+
+def _what(found: Verification) -> str:
+    promised = any(each.held is not True and not each.intent for each in found.results)
+    return "it does not hold what its recipe promises" if promised else "it is not as planned"
 
 
 def tell_log(kept: Kept) -> None:

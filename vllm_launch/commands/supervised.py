@@ -15,7 +15,7 @@ from ..running.promise import to_record
 from ..running.state import Container, Kept
 from ..running.supervise import Child, Pump, Signals, end_of, see_out
 from ..streams import answer, finish, remark
-from .failure import tell_failure
+from .failure import not_handed_over, tell_failure
 from .front import address_of, intent_for, promise_of
 from .verify import Verification, verify
 
@@ -149,7 +149,9 @@ def _foreground(job: Job, settings: Settings) -> int:
         state.forget(kept.name)
     if found.holds or signals.asked:
         return status
-    return (status if died else 0) or CheckFailed.exit_status
+    if died:
+        return status or CheckFailed.exit_status
+    raise not_handed_over(kept, found)
 
 
 def _started(job: Job) -> tuple[Kept, Identity, Pump]:
@@ -266,9 +268,12 @@ def _test_detached(kept: Kept, job: Job, settings: Settings) -> None:
         _tell_held(kept, found)
         return
     tell_failure(kept, found)
-    if not found.waited.dead:
-        _end(kept)
-    raise CheckFailed(f"{kept.name} was not handed over", hint=f"see vllm-launch logs {kept.name}")
+    if found.waited.dead:
+        raise CheckFailed(
+            f"{kept.name} was not handed over", hint=f"see vllm-launch logs {kept.name}"
+        )
+    _end(kept)
+    raise not_handed_over(kept, found)
 
 
 def _end(kept: Kept) -> None:

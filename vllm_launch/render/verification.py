@@ -55,7 +55,7 @@ def _word(each: Result) -> str:
 
 
 def _took(each: Result) -> str:
-    return f"  [{each.seconds:.1f} s]" if each.seconds >= 0.05 else ""
+    return f" [{each.seconds:.0f} s]" if each.seconds >= 1 else ""
 
 
 def result_records(results: Sequence[Result]) -> list[dict[str, Any]]:

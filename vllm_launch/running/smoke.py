@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .http import Reply
     from .promise import Promise
 
+_MOST_TOKENS = 2048  # of an answer that is thought over, where the context has room
 _LAST_BREATHS = (0.05, 0.1, 0.2, 0.4)  # seconds
 _NO_KEY = "not-the-key-of-this-server"
 _TOOL = {
@@ -59,8 +60,8 @@ class Test(Record):
     suits: Callable[[Reply], bool] = lambda _: True
 
 
-def tests(promise: Promise, model: str, key: str | None) -> Iterator[Test]:
-    """What has to be asked of a server that answers to a name."""
+def tests(promise: Promise, model: str, key: str | None, context: int | None) -> Iterator[Test]:
+    """What to ask a server that answers to a name; ``context`` is how many tokens it has."""
     if promise.task == "embedding":
         body = {"model": model, "input": "A smoke test."}
         yield Test(name="embedding", judge=answers.embedded,
@@ -69,14 +70,17 @@ def tests(promise: Promise, model: str, key: str | None) -> Iterator[Test]:
         yield Test(name="transcription", judge=answers.transcribed,
                    asked=_transcription(model, key))  # fmt: skip
     else:
-        yield from _chat_tests(promise, model, key)
+        yield from _chat_tests(promise, model, key, context)
     if key is not None:
         models = Asked(path="/v1/models")
         yield Test(name="no key", judge=answers.refused, asked=models)
         yield Test(name="wrong key", judge=answers.refused, asked=models.replace(key=_NO_KEY))
 
 
-def _chat_tests(promise: Promise, model: str, key: str | None) -> Iterator[Test]:
+def _chat_tests(
+    promise: Promise, model: str, key: str | None, context: int | None
+) -> Iterator[Test]:
+    room = min(_MOST_TOKENS, (context or 2 * _MOST_TOKENS) // 2)
     hello = _talk(model, "Say hello in five words.", max_tokens=32)
     bare = {"model": model, "prompt": "Hello, my name is", "max_tokens": 16, "temperature": 0}
     chat, plain = "/v1/chat/completions", "/v1/completions"
@@ -91,12 +95,12 @@ def _chat_tests(promise: Promise, model: str, key: str | None) -> Iterator[Test]
         otherwise=_post(plain, bare | streaming, key), suits=answers.chats,
     )  # fmt: skip
     if promise.tools:
-        body = _talk(model, "What is the weather in Paris now? Call the tool.", max_tokens=2048)
+        body = _talk(model, "What is the weather in Paris now? Call the tool.", max_tokens=room)
         body |= {"tools": [_TOOL], "tool_choice": "auto"}
         yield Test(name="tool call", asked=_post(chat, body, key),
                    judge=lambda reply: answers.called(reply, "get_weather", "city"))  # fmt: skip
     if promise.reasoning:
-        body = _talk(model, "How much is 17 times 23? Think before you answer.", max_tokens=2048)
+        body = _talk(model, "How much is 17 times 23? Think before you answer.", max_tokens=room)
         think = {"chat_template_kwargs": {"thinking": True, "enable_thinking": True}}
         yield Test(name="reasoning", judge=answers.reasoned, asked=_post(chat, body, key),
                    otherwise=_post(chat, body | think, key), suits=answers.thinks)  # fmt: skip
@@ -168,13 +172,18 @@ def run(
     model = promise.models[0] if promise.models else ""
     if not model and not over:
         model = answers.models(reply)[0][0]
-    for test in tests(promise, model, key):
+    for test in tests(promise, model, key, None if over else _context(reply, model)):
         if over:
             yield Result(test=test.name, held=None, what=f"not tested: {over}")
             continue
         result, reply = _made(address, test, seconds)
         yield result
         over = "" if result.held else _end(reply, alive)
+
+
+def _context(reply: Reply, model: str) -> int | None:
+    """The tokens that a model's context has, as the list of models says."""
+    return next((length for name, _, length in answers.models(reply) if name == model), None)
 
 
 def _end(reply: Reply | NoReply, alive: Callable[[], bool]) -> str:
