@@ -41,8 +41,11 @@ def find(wanted: str) -> Path | None:
 
 
 def no_such(wanted: str) -> int:
-    print(f"Error response from daemon: No such container: {wanted}", file=sys.stderr)
-    return 1
+    said = f"Error response from daemon: No such container: {wanted}"
+    if (HERE / "podman").exists():
+        said = f'Error: no container with name or ID "{wanted}" found: no such container'
+    print(said, file=sys.stderr)
+    return 125 if (HERE / "podman").exists() else 1
 
 
 def state(path: Path) -> dict:

@@ -308,6 +308,39 @@ def test_no_secret_is_kept(servers: Servers) -> None:
     servers.operator.run("stop")
 
 
+def test_interrupted_before_it_is_ready_it_is_ended_and_forgotten(servers: Servers) -> None:
+    with servers.start("--detach", "--wait", pause=0.5) as process:
+        wait_for_line(process, "# weights")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, b"")
+    assert (servers.running(), servers.states()) == ([], {})
+
+
+def test_the_terminals_signals_are_not_a_detached_servers(servers: Servers) -> None:
+    with servers.start("--detach", "--wait") as process:
+        process.communicate(timeout=30)
+    for pid in servers.running():
+        seen = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
+        assert int(seen[3]) != os.getsid(0)
+    servers.operator.run("stop")
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_a_container_that_was_removed_is_dead(servers: Servers, engine: str) -> None:
+    if engine == "podman":
+        (servers.directory / "podman").touch()
+    servers.serve("--detach", "--wait", "--runtime", engine)
+    (kept,) = servers.status()
+    for verb in (("stop", "-t", "1"), ("rm",)):
+        servers.operator.execute([servers.operator.bin / engine, *verb, kept["container"]["id"]])
+    (kept,) = servers.status()
+    assert (kept["state"], kept["detail"]) == ("dead", "its container is gone")
+    ran = servers.operator.run("verify")
+    assert (ran.status, "its container is gone" in ran.err) == (4, True)
+    assert servers.operator.run("stop").status == 0
+
+
 # What is intended.
 
 
@@ -395,6 +428,8 @@ def test_a_record_that_cannot_be_read_is_told_and_kept(servers: Servers) -> None
 
 @pytest.mark.parametrize("engine", ["docker", "podman"])
 def test_a_container_is_started_found_and_ended(servers: Servers, engine: str) -> None:
+    if engine == "podman":
+        (servers.directory / "podman").touch()
     ran = servers.serve("--detach", "--wait", "--runtime", engine)
     assert (ran.status, ran.out) == (0, "qwen3-8b\n"), ran.err
     (kept,) = servers.status()

@@ -63,7 +63,7 @@ def inspect(container: Container, server: str) -> Inspected | None:
     """
     done = ask(container.engine, "container", "inspect", container.id or container.name)
     if done.returncode != 0:
-        if "no such" in done.stderr.lower() or "no container" in done.stderr.lower():
+        if _is_absent(done.stderr):
             return None
         raise EngineSilent(f"{container.engine}: {last_line(done.stderr)}")
     try:
@@ -75,6 +75,12 @@ def inspect(container: Container, server: str) -> Inspected | None:
             f"{container.engine} describes {container.name} in no known form"
         ) from None
     return _inspected(found, state) if labels.get(LABEL) == server else None
+
+
+def _is_absent(complaint: str) -> bool:
+    """Whether an engine says that there is no such container: each in its own words."""
+    said = complaint.lower()
+    return "no such container" in said or "no container with" in said
 
 
 def _inspected(found: dict[str, Any], state: dict[str, Any]) -> Inspected:
@@ -90,7 +96,7 @@ def stop(container: Container, seconds: int) -> None:
     """End a container: SIGTERM, and after so many seconds SIGKILL. Raises EngineSilent."""
     target = container.id or container.name
     done = ask(container.engine, "stop", "-t", str(seconds), target, seconds=seconds + _SECONDS)
-    if done.returncode != 0 and "no such" not in done.stderr.lower():
+    if done.returncode != 0 and not _is_absent(done.stderr):
         raise EngineSilent(f"{container.engine}: {last_line(done.stderr)}")
 
 

@@ -146,6 +146,7 @@ def _deadline(connection: http.client.HTTPConnection, seconds: float) -> Iterato
         yield expired
     finally:
         timer.cancel()
+        timer.join()  # a process with a thread in it is not to be forked
 
 
 def _no_reply(error: Exception, connected: bool, expired: bool, seconds: float) -> NoReply:
