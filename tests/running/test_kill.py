@@ -115,6 +115,7 @@ def killed(words: tuple[str, ...], sleeps: str, generation: int, line: int, plan
     os.waitpid(pid, 0)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # other tests' threads
 @pytest.mark.parametrize(
     ("options", "sleeps", "generation", "lines"),
     [

@@ -155,11 +155,10 @@ def test_arguments_are_read_around_what_is_no_plain_data() -> None:
     }
 
 
+TEXT = st.text(alphabet="a,:'\"\\{}[]<é", max_size=8)
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(alphabet="a,:'\"\\{}[]<é", max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
+    st.none() | st.booleans() | st.integers() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=6,
 )
 
