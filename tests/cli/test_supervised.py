@@ -516,6 +516,14 @@ def test_what_answers_nothing_is_not_waited_for(servers: Servers) -> None:
     assert "answers no requests: there is nothing to be tested" in ran.err
 
 
+def test_what_has_no_effect_is_said(servers: Servers) -> None:
+    line = servers.words("--dry-run", "--request-timeout", "5", "--name", "x")
+    err = servers.operator.run(*line).err
+    assert "# note: --request-timeout is for --wait\n" in err
+    assert "# note: --name is for containers, and this server is native\n" in err
+    assert "--name is for" not in servers.operator.run(*line, "--detach").err
+
+
 @pytest.mark.parametrize("words", [("status",), ("logs",), ("stop",)])
 def test_where_nothing_is_kept(servers: Servers, words: tuple[str, ...]) -> None:
     ran = servers.operator.run(*words)

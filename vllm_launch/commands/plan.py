@@ -432,6 +432,9 @@ def _without_effect(
         names_the_whole = name == "name" and kept
         if settings[name] and not _in_container(settings) and not names_the_whole:
             yield f"{settings.source(name)} is for containers, and this server is native"
+    for name in ("wait_timeout", "request_timeout"):
+        if settings[name] and not settings["wait"]:
+            yield f"{settings.source(name)} is for --wait"
     if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:
         yield f"{settings.source('image')} is for --pyxis, and these servers are native"
     if not endpoints or settings["role"] == "proxy":
