@@ -137,7 +137,7 @@ def _arguments(intent: Intent, reported: Reported) -> tuple[str, bool] | None:
                 differ.append(f"{_flag(name)} is {there}, planned {' '.join(wanted) or 'on'}")
     if differ:
         return "; ".join(differ), True
-    return f"{same} as planned", False
+    return (f"{same} as planned", False) if same else None
 
 
 def _named(words: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
