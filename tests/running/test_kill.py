@@ -152,7 +152,8 @@ def _settle(*, over: bool) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         rest = (servers(), _supervisors()) if over else ()
-        if servers() == said_to_run() and not about_to_start() and not any(rest):
+        # In the order in which a start goes on: what is recorded after a look is seen by the next.
+        if not about_to_start() and said_to_run() == servers() and not any(rest):
             return
         time.sleep(0.01)
 
