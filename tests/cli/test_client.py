@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,22 @@ def test_the_name_is_the_variants_checkpoint_or_the_one_given(operator: Operator
     assert first["client"]["body"]["model"] == "nvidia/MiniMax-M3-NVFP4"
     named = operator.run("client", M3, "--model-name", "m3", "--output", "json").json
     assert named["client"]["body"]["model"] == "m3"
+
+
+def test_a_server_that_is_kept_is_the_one_that_is_asked(
+    operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vllm_launch.running import state
+    from vllm_launch.running.process import identity_of
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    here = identity_of(os.getpid())
+    for name, model in (("one", M3), ("other", QWEN)):
+        url = f"http://127.0.0.1:9{len(name)}00"
+        kept = state.Kept(name=name, model=model, url=url, since=0.0, server=here)
+        state.claim(kept, lambda _: True, exactly=True)
+    ran = operator.run("client", M3, "--output", "curl", env={"XDG_STATE_HOME": str(tmp_path)})
+    assert "curl http://127.0.0.1:9300/v1/chat/completions" in ran.out
 
 
 def test_what_is_no_address_is_refused(operator: Operator) -> None:

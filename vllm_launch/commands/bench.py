@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 
-from ..catalog.shelf import Shelf
 from ..drift import drift
 from ..errors import LaunchError, UsageError
 from ..render.shell import command
 from ..resolve.benchmark import bench_argv, compared
 from ..streams import answer, remark
 from .client import served_name, server_url
+from .find import find_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
         return _compare(invocation.argument, settings)
     if invocation.argument is None:
         raise UsageError("bench needs a model", hint="or two results: --compare FIRST --compare …")
-    found = Shelf(settings.listed("recipes_dir")).find(invocation.argument)
+    found = find_model(invocation.argument, settings)
     model = settings["model_name"] or served_name(found, settings)
-    url = server_url(settings)
+    url = server_url(settings, found.recipe.id)
     argv = bench_argv(found.recipe.benchmark, model, url, invocation.passed)
     if settings["dry_run"]:
         answer(command(argv, ()) + "\n")

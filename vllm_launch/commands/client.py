@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from ..catalog.shelf import Shelf
 from ..errors import UsageError
 from ..resolve.requests import request_for
 from ..streams import answer
+from .find import find_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ _URL = "http://localhost:8000"
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print how the model is asked."""
-    found = Shelf(settings.listed("recipes_dir")).find(invocation.argument or "")
-    url = server_url(settings)
+    found = find_model(invocation.argument or "", settings)
+    url = server_url(settings, found.recipe.id)
     request = request_for(found.recipe, settings["model_name"] or served_name(found, settings))
     keyed = bool(os.environ.get("VLLM_API_KEY"))
     form = settings["output"] or "text"
@@ -38,15 +38,34 @@ def run(invocation: Invocation, settings: Settings) -> int:
     return 0
 
 
-def server_url(settings: Settings) -> str:
-    """The server's address, without a slash at its end. Raises UsageError for what is none."""
-    url = str(settings["url"] or _URL).rstrip("/").removesuffix("/v1")
+def server_url(settings: Settings, recipe_id: str) -> str:
+    """The server's address, without a slash at its end: the one given, else the kept server's.
+
+    Raises UsageError for what is none.
+    """
+    if settings["url"] is None:
+        return _kept_url(recipe_id) or _URL
+    url = str(settings["url"]).rstrip("/").removesuffix("/v1")
     if not url.startswith(("http://", "https://")) or any(c.isspace() for c in url):
         raise UsageError(
             f"{settings.source('url')}: found {settings['url']!r}; expected http://HOST:PORT",
             hint=f"for example --url {_URL}",
         )
     return url
+
+
+def _kept_url(recipe_id: str) -> str:
+    """Where the recipe's one server answers that this launcher started and that runs."""
+    from ..running import state
+    from ..running.condition import condition
+
+    kept = [each for each in map(state.read, state.names()) if each is not None]
+    urls = [
+        each.url
+        for each in kept
+        if each.model == recipe_id and each.url.startswith("http") and condition(each).runs
+    ]
+    return urls[0] if len(urls) == 1 else ""
 
 
 def served_name(found: Found, settings: Settings) -> str:
