@@ -28,10 +28,8 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def running(
     authority: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    server = servers.start(authority[1], tmp_path_factory.mktemp("repositories"))
-    yield server
-    server.shutdown()
-    server.server_close()
+    with servers.running(authority[1], tmp_path_factory.mktemp("repositories")) as server:
+        yield server
 
 
 def recipe(title: str) -> bytes:

@@ -15,7 +15,7 @@ from tests.resolve.build import M31, deploy, recipe, told
 from vllm_launch.errors import UsageError
 from vllm_launch.export import Brief
 from vllm_launch.export.kubernetes import files
-from vllm_launch.export.kubernetes.stream import stream
+from vllm_launch.export.yamltext import yaml_stream
 from vllm_launch.model.deployment import Deployment
 from vllm_launch.model.source import Source, paired
 from vllm_launch.resolve.dynamo import behind_dynamo
@@ -595,9 +595,9 @@ def test_a_recipes_shell_text_stays_a_comment() -> None:
 )
 def test_text_that_some_reader_of_yaml_takes_for_another_kind_is_quoted(word: str) -> None:
     """Kubernetes' own takes 1e3 for a number, which is no word of a command."""
-    assert stream([{"word": word}]) == f"---\nword: '{word}'\n"
+    assert yaml_stream([{"word": word}]) == f"---\nword: '{word}'\n"
 
 
 @pytest.mark.parametrize("word", ["80Gi", "0,1,2,3", "--port", "http://a:1", "bf16", "a-1"])
 def test_text_that_is_nothing_else_stands_as_it_is(word: str) -> None:
-    assert stream([{"word": word}]) == f"---\nword: {word}\n"
+    assert yaml_stream([{"word": word}]) == f"---\nword: {word}\n"

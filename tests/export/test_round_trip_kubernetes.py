@@ -175,10 +175,8 @@ def test_they_do_behind_the_shell_that_counts_a_workers_ranks(words, value):
 def test_what_no_process_can_be_handed_is_refused(bad):
     with pytest.raises(UsageError) as error:
         files(with_words(LAYOUTS["one node"], [bad], ""))
-    assert error.value.message == (
-        f"{bad!a}: {bad[1]!a} is no character that Kubernetes can hand on"
-    )
-    assert error.value.hint == "write the words of the command in UTF-8"
+    assert error.value.message == (f"{bad!a}: {bad[1]!a} is no character that the file could hold")
+    assert error.value.hint == "write words and values in UTF-8"
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,8 @@ import os
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,13 @@ class Server(ThreadingHTTPServer):
         """A client that breaks off is what is tested."""
 
 
-def start(certificate: Path, repositories: Path) -> Server:
-    """A server that answers until it is shut down."""
+@contextmanager
+def running(certificate: Path, repositories: Path) -> Iterator[Server]:
+    """A server that answers as long as it is needed."""
     server = Server(certificate, repositories)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    return server
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()

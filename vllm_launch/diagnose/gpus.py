@@ -85,7 +85,7 @@ GPUS = (
     Symptom(
         code="GPU_MISSING",
         hint="gpu",
-        pattern=r"No (?:CUDA|HIP) GPUs are available|Failed to infer device type"
+        pattern=r"No (?:CUDA|HIP) GPUs are available"
         r"|NVML.*(?:driver not loaded|not found)|no NVIDIA GPU",
         what="the server sees no GPU",
         remedy="detect says which GPUs are there, and what hides them.",
@@ -102,8 +102,7 @@ GPUS = (
     Symptom(
         code="GPU_LOST",
         hint="xid",
-        pattern=r"\bXid\b.*: (?:48|63|64|74|79|94|95)\b|GPU has fallen off the bus"
-        r"|uncorrectable ECC error",
+        pattern=r"\bXid\b.*: (?:48|63|64|74|79|94|95)\b|GPU has fallen off the bus",
         what="a GPU failed",
         remedy="Leave it out with --gpus, and have it reset or replaced.",
         next=Try(subcommand="detect"),

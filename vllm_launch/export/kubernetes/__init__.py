@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .. import ExportFile, commented
+from ..yamltext import yaml_stream
 from .addresses import Addresses
 from .groups import groups
 from .notes import notes
 from .settings import settings_of
-from .stream import stream
 from .workloads import documents
 
 TYPE_CHECKING = False
@@ -25,4 +25,4 @@ def files(brief: Brief) -> tuple[ExportFile, ...]:
     addresses = Addresses.of(brief, settings, found)
     objects = documents(brief, settings, found, addresses)
     header = commented(brief.replace(header=(*brief.header, *notes(brief, settings, found))))
-    return (ExportFile(name=f"{settings.name}.yaml", text=header + stream(objects)),)
+    return (ExportFile(name=f"{settings.name}.yaml", text=header + yaml_stream(objects)),)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...errors import UsageError
 from ...model.record import Record
+from ..yamltext import Block
 from .addresses import values_of, words_of
-from .stream import Block
 from .words import expandable, literal
 
 TYPE_CHECKING = False

@@ -177,7 +177,7 @@ def _outside(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _config_map(settings: Settings, files: dict[str, str]) -> dict[str, Any]:
-    from .stream import Block
+    from ..yamltext import Block
 
     return {
         "apiVersion": "v1",
