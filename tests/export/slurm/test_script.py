@@ -180,7 +180,8 @@ else [[ -f node-$4 ]] && echo "NodeName=$4 NodeAddr=$(<node-$4) Port=6818"; fi
 """,
     "hostname": "#!/bin/bash\necho '127.0.1.1 fe80::1 192.0.2.9'\n",
     "srun": """#!/bin/bash
-for word; do [[ ${#word} -gt 1000 ]] && word=SCRIPT; printf '%s\\n' "$word"; done >"srun-$$"
+for word; do [[ ${#word} -gt 1000 ]] && word=SCRIPT; printf '%s\\n' "$word"; done >"new-$$"
+mv "new-$$" "srun-$$"
 until steps=(srun-*); ((${#steps[@]} >= ${STEPS-1})); do sleep 0.02; done  # the first ends all
 """,
 }
