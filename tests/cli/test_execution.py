@@ -14,6 +14,7 @@ import pytest
 from tests.cli.launcher import B300, DOCUMENTED, DOCUMENTED_ENV, FLASH, IMAGE, LAUNCH, M3, Operator
 
 ENGINES = ("docker", "podman")
+TPU = "meta-llama/Llama-3.3-70B-Instruct"
 PROGRAMS = [pytest.param(("vllm",), id="native")]
 PROGRAMS += [pytest.param((engine, "--runtime", engine), id=engine) for engine in ENGINES]
 
@@ -410,7 +411,70 @@ def test_hardened_keeps_what_numa_binding_and_rdma_need(operator: Operator) -> N
     options = until_image(ran.argv)
     assert after(options, "--cap-add") == ["DAC_OVERRIDE", "IPC_LOCK", "SYS_NICE"]
     assert "/dev/infiniband" in after(options, "--device")
-    assert after(options, "-p") == ["8100:8100"]
+    assert after(options, "-p") == []
+    assert after(options, "--network") == ["host"]
+
+
+# What one machine's containers have to reach on another's, or beside them.
+TOGETHER = {
+    "two nodes": (M3, "--hardware", "h200", "--nodes", "2"),
+    "two nodes that the operator's own words have": (
+        M3,
+        "--hardware",
+        "h200",
+        "--",
+        "--nnodes",
+        "2",
+        "--master-addr",
+        "10.0.0.1",
+    ),
+    "pools on one machine": (M3, "--hardware", "h200", "--strategy", "pd_cluster"),
+    "a companion": (M3, "--hardware", "h200", "--kv-offload", "lmcache"),
+    "a store": (M3, "--hardware", "h200", "--kv-offload", "kv_store_distributed_mooncake"),
+    "a TPU, which has that network anyway": (TPU, "--hardware", "trillium"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("plan", TOGETHER.values(), ids=TOGETHER)
+def test_parts_that_reach_each_other_use_the_machines_network(
+    operator: Operator, engine: str, plan: tuple[str, ...]
+) -> None:
+    model, *words = plan
+    ran = operator.run("serve", model, "--runtime", engine, "--dry-run", "--output", "argv", *words)
+    assert ran.status == 0, ran.err
+    for line in ran.out.splitlines():
+        argv = json.loads(line)
+        if argv[0] == engine:
+            assert after(argv, "--network") == ["host"]
+            assert after(argv, "-p") == []
+
+
+def test_the_network_is_explained(operator: Operator) -> None:
+    words = ("explain", M3, "--hardware", "h200", "--runtime", "docker")
+    alone, several = operator.run(*words).out, operator.run(*words, "--nodes", "2").out
+    assert "  network   the container's own, with the HTTP port published\n" in alone
+    assert (
+        "  network   the machine's own: ranks and side channels pick ports that nobody could\n"
+        "            publish beforehand\n"
+    ) in several
+
+
+@pytest.mark.parametrize(
+    "words", [("serve",), ("export", "--to", "compose")], ids=["serve", "file"]
+)
+def test_nothing_is_published_on_an_address_of_the_machines_network(
+    operator: Operator, words: tuple[str, ...]
+) -> None:
+    command, *more = words
+    ran = operator.run(
+        command, M3, "--hardware", "h200", "--strategy", "pd_cluster", "--runtime", "docker",
+        "--host", "10.0.0.1", *more,
+    )  # fmt: skip
+    assert ran.error == (
+        "error: --host: these containers use the machine's network, where nothing is published\n"
+        "  hand the address to vLLM itself: -- --host ADDR\n"
+    )
 
 
 @pytest.mark.parametrize(

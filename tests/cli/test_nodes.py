@@ -13,7 +13,7 @@ import pytest
 from tests.cli.launcher import COMMAND, M3, Operator
 from tests.preflight.build import amd_gpu, gpu, host
 from vllm_launch.host import facts_file
-from vllm_launch.model.host import HostFacts, NetworkInterface, RdmaDevice
+from vllm_launch.model.host import HostFacts, LocalImage, NetworkInterface, RdmaDevice
 
 PLAN = ("check", M3, "--strategy", "multi_node_tp", "--nodes", "2", "--skip", "CONTEXT_TOO_LONG")
 
@@ -137,6 +137,83 @@ def test_what_differs_is_found(
     assert ran.status == status, ran.out
 
 
+IMAGE = "vllm/vllm-openai:minimax-m3"
+
+
+def image(letter: str, reference: str = IMAGE, **fields: Any) -> LocalImage:
+    """An image that a docker has, its id and its digest of one letter."""
+    values = {"engine": "docker", "id": f"sha256:{letter * 64}", "digest": f"sha256:{letter * 64}"}
+    return LocalImage(reference=reference, **{**values, **fields})
+
+
+A, B = f"sha256:{'a' * 12}", f"sha256:{'b' * 12}"
+PULL = f"docker pull {IMAGE}"
+IMAGES: dict[str, tuple[list[Any], int, list[str]]] = {
+    "the same": ([(image("a"),), (image("a"),)], 0, []),
+    "by docker's own name": ([(image("a"),), (image("a", f"docker.io/{IMAGE}"),)], 0, []),
+    "another": (
+        [(image("a"),), (image("b"),)],
+        4,
+        [f"fail NODE_IMAGE: {IMAGE} is {A} on n1, {B} on n2"],
+    ),
+    "the same content, once not from a registry": (
+        [(image("a", digest=f"sha256:{'d' * 64}"),), (image("a", digest=None),)],
+        0,
+        [],
+    ),
+    "other content, once not from a registry": (
+        [(image("a"),), (image("b", digest=None),)],
+        4,
+        [f"fail NODE_IMAGE: {IMAGE} is {A} on n1, {B} on n2"],
+    ),
+    "not there": (
+        [(image("a"),), (image("b", "vllm/vllm-openai:latest"),)],
+        0,
+        [f"warn NODE_IMAGE: {IMAGE} is not on n2: docker would pull it"],
+    ),
+    "only the other engine's": (
+        [(image("a"),), (image("a", engine="podman"),)],
+        0,
+        [f"warn NODE_IMAGE: {IMAGE} is not on n2: docker would pull it"],
+    ),
+    "nowhere": (
+        [(), ()],
+        0,
+        [f"note NODE_IMAGE: {IMAGE} is not on n1, n2: docker would pull it"],
+    ),
+    "not known": ([(image("a"),), None], 0, ["note NODE_IMAGE: image of n2 is not known"]),
+}
+
+
+@pytest.mark.parametrize(("images", "status", "lines"), IMAGES.values(), ids=IMAGES)
+def test_containers_are_of_one_image(
+    operator: Operator, images: list[Any], status: int, lines: list[str]
+) -> None:
+    machines = [machine(number, images=each) for number, each in enumerate(images, 1)]
+    ran = check(operator, *machines, words=("--runtime", "docker", "--output", "json"))
+    assert told(ran) == lines
+    assert ran.status == status, ran.out
+
+
+def test_a_pinned_image_is_found_by_its_digest(operator: Operator) -> None:
+    pinned = f"vllm/vllm-openai@sha256:{'a' * 64}"
+    machines = (machine(1, images=(image("a"),)), machine(2, images=()))
+    ran = check(operator, *machines,
+                words=("--runtime", "docker", "--image", pinned, "--output", "json"))  # fmt: skip
+    assert told(ran) == [f"note NODE_IMAGE: {pinned} is not on n2: docker would pull it"]
+
+
+def test_in_containers_the_image_stands_for_the_vllm_on_path(operator: Operator) -> None:
+    mine, other = (machine(1, images=(image("a"),)), machine(2, images=(image("b"),), vllm="0.1"))
+    ran = check(operator, mine, other, words=("--runtime", "docker"))
+    assert f"image        {A}  n1\n           * {B}  n2\n" in ran.out
+    assert "vLLM  " not in ran.out
+    assert "NODE_VLLM" not in ran.out
+    native = check(operator, mine, other)
+    assert f"image        {A}  n1\n             {B}  n2\n" in native.out, "it is told all the same"
+    assert "NODE_IMAGE" not in native.out
+
+
 def test_the_odd_one_is_marked(operator: Operator) -> None:
     ran = check(operator, machine(1), machine(2, nvidia_driver="575.1"))
     assert "driver       580.65.06         n1\n           * 575.1             n2\n" in ran.out
@@ -257,3 +334,15 @@ def test_detect_saves_what_is_compared(operator: Operator, host: Any, tmp_path: 
     assert facts.interfaces is not None
     assert not [one for one in facts.interfaces if one.name == "lo"]
     assert facts.hostname is None
+    assert facts.images == ()
+
+
+def test_detect_saves_the_images_that_an_engine_lists(
+    operator: Operator, host: Any, tmp_path: Path
+) -> None:
+    listed = f"{IMAGE.replace(':', ' ')} sha256:{'a' * 64} sha256:{'b' * 64}"
+    operator.script("docker", f"#!/bin/sh\necho '{listed}'\n")
+    path = tmp_path / "facts.json"
+    ran = operator.run("detect", "--save", str(path), env=host("h200_8x"))
+    assert ran.status == 0, ran.err
+    assert facts_file.load(str(path)).images == (image("a", id=f"sha256:{'b' * 64}"),)

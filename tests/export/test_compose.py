@@ -270,12 +270,6 @@ class TestRefusals:
             "parts beside the servers here: router",
         )
 
-    def test_an_address_where_nothing_is_published(self) -> None:
-        assert self.refused("pools on one node", setup=SETUP.replace(publish="10.0.0.1:")) == (
-            "--host: these containers use the machine's network, where nothing is published",
-            "hand the address to vLLM itself: -- --host ADDR",
-        )
-
     def test_a_path_with_a_colon(self) -> None:
         assert self.refused("one server", setup=SETUP.replace(hub_cache="/a:b")) == (
             "compose cannot mount /a:b: there is a colon in it",

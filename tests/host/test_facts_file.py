@@ -17,6 +17,7 @@ from vllm_launch.model.host import (
     Gpu,
     GpuProcess,
     HostFacts,
+    LocalImage,
     MigDevice,
     NetworkInterface,
     NumaNode,
@@ -204,7 +205,7 @@ def test_a_short_file_written_by_hand_is_enough() -> None:
 
 WORDS = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=" "))
 SCALARS = {"str": WORDS, "int": st.integers(0, (1 << 63) - 1), "bool": st.booleans()}
-PARTS = (Gpu, GpuProcess, MigDevice, NumaNode, NetworkInterface, RdmaDevice)
+PARTS = (Gpu, GpuProcess, LocalImage, MigDevice, NumaNode, NetworkInterface, RdmaDevice)
 RECORDS = {record.__name__: record for record in PARTS}
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from vllm_launch.host.netlink import holder_of, own_addresses, route_to
-from vllm_launch.host.node import interfaces, rdma_devices, with_node
-from vllm_launch.model.host import HostFacts, NetworkInterface, RdmaDevice
+from vllm_launch.host.node import interfaces, rdma_devices, with_images, with_node
+from vllm_launch.model.host import HostFacts, LocalImage, NetworkInterface, RdmaDevice
 
 IP = shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 FILES = {
@@ -68,6 +68,51 @@ def test_what_cannot_be_read_stays_unknown(root: str, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     bare = with_node(HostFacts(), str(tmp_path / "none"), {})
     assert (bare.kernel, bare.rdma_devices) == (None, None)
+
+
+ID, DIGEST = f"sha256:{'1' * 64}", f"sha256:{'a' * 64}"
+LISTED = f"""\
+vllm/vllm-openai minimax-m3 {DIGEST} {ID}
+vllm/vllm-openai <none> {DIGEST} {ID}
+registry:5000/own/vllm built <none> {ID}
+<none> <none> <none> sha256:{"2" * 64}
+postgres 17 {DIGEST} {ID}
+"""
+
+
+def engine(root: str, name: str, text: str, status: int = 0) -> None:
+    """An engine that knows the one question that it may be asked."""
+    path = Path(root, "usr/bin", name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    asked = "image ls --no-trunc --digests --format {{.Repository}} {{.Tag}} {{.Digest}} {{.ID}}"
+    path.write_text(
+        f'#!/bin/sh\n[ "$*" = "{asked}" ] || exit 64\ncat <<E\n{text}E\nexit {status}\n'
+    )
+    path.chmod(0o755)
+
+
+def test_images_of_vllm_by_each_engine(root: str) -> None:
+    engine(root, "docker", LISTED)
+    engine(root, "podman", f"docker.io/vllm/vllm-openai latest {DIGEST} {ID}\n")
+    assert with_images(HostFacts(), root, {"PATH": "/usr/bin"}).images == (
+        LocalImage(
+            engine="docker", reference="vllm/vllm-openai:minimax-m3", id=ID, digest=DIGEST
+        ),
+        LocalImage(
+            engine="docker", reference=f"vllm/vllm-openai@{DIGEST}", id=ID, digest=DIGEST
+        ),
+        LocalImage(engine="docker", reference="registry:5000/own/vllm:built", id=ID),
+        LocalImage(
+            engine="podman", reference="docker.io/vllm/vllm-openai:latest", id=ID, digest=DIGEST
+        ),
+    )  # fmt: skip
+
+
+def test_images_are_unknown_where_an_engine_does_not_answer(root: str) -> None:
+    assert with_images(HostFacts(), root, {"PATH": "/usr/bin"}).images == ()
+    engine(root, "docker", LISTED)
+    engine(root, "podman", "", status=1)
+    assert with_images(HostFacts(), root, {"PATH": "/usr/bin"}).images is None
 
 
 def test_the_kernel_answers_as_ip_does() -> None:

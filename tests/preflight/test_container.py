@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.preflight.build import NIXL, OPERATOR, Case, only, process, situation, told, unread
+from tests.preflight.build import OPERATOR, Case, only, process, situation, told, unread
 from vllm_launch.model.system import Engine, Image
 from vllm_launch.preflight import Situation
 
@@ -173,40 +173,6 @@ CASES = [
         "no daemon",
         docker().replace(system=docker().system.replace(image=None)),
         [],
-    ),
-    Case("CONTAINER_PORTS", "pass", "one node", docker("-tp 8"), None),
-    Case("CONTAINER_PORTS", "pass", "native", situation(NIXL, **PD), None),
-    Case("CONTAINER_PORTS", "pass", "pools without a connector", docker("--port 8001", **PD), []),
-    Case(
-        "CONTAINER_PORTS",
-        "found",
-        "the side channel",
-        docker(NIXL, **PD),
-        [
-            (
-                "warn: other nodes have to reach ports that the container does not publish: "
-                "5600 (NIXL side channel)"
-            ),
-        ],
-    ),
-    Case(
-        "CONTAINER_PORTS",
-        "found",
-        "a follower",
-        docker("-tp 16 --nnodes 2 --node-rank 1 --master-addr h --headless"),
-        [
-            (
-                "warn: other nodes have to reach ports that the container does not publish: "
-                "those of the ranks"
-            ),
-        ],
-    ),
-    Case(
-        "CONTAINER_PORTS",
-        "unknown",
-        "the host's network",
-        docker(NIXL, hardware="ironwood", **PD),
-        None,
     ),
 ]
 

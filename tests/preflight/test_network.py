@@ -108,6 +108,13 @@ CASES = [
     ),
     Case(
         "PORT_BUSY",
+        "found",
+        "the side channel of a container in the machine's network",
+        situation(**prefill(), ports=taken(5557), runtime="docker"),
+        ["fail: port 5557 (NIXL side channel) is taken"],
+    ),
+    Case(
+        "PORT_BUSY",
         "unknown",
         "not tried",
         situation("", **unread("ports", reason="Operation not permitted")),
@@ -494,8 +501,13 @@ def test_ports_that_a_process_listens_on(
 
 
 def test_a_container_publishes_http_alone() -> None:
+    assert wanted(situation("--port 8001", runtime="docker")).ports == (("", 8001),)
+
+
+def test_containers_that_reach_each_other_have_the_machines_ports() -> None:
     plan = situation(**prefill(), runtime="docker")
-    assert wanted(plan).ports == (("", 8001),)
+    assert wanted(plan).ports == (("", 8001), ("", 5557))
+    assert wanted(plan).interfaces
 
 
 def test_the_store_and_its_server() -> None:

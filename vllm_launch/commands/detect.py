@@ -6,7 +6,7 @@ import os
 
 from ..catalog.shelf import Shelf
 from ..host.facts import read_host
-from ..host.node import with_node
+from ..host.node import with_images, with_node
 from ..resolve.masks import visible
 from ..resolve.match import match_profile
 from ..streams import answer, remark
@@ -32,7 +32,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["save"]:
         from ..host.facts_file import save
 
-        save(facts, settings["save"])
+        save(with_images(facts), settings["save"])
         remark(f"wrote {settings['save']}\n")
     if settings["output"] == "json":
         from ..render.detection import detection_record

@@ -28,7 +28,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
         from ..render.summary import settings_text
 
         everything = plan.parts or plan.processes
-        answer(explanation(plan.deployment, everything, settings.source, plan.found.origin))
+        answer(
+            explanation(
+                plan.deployment, everything, settings.source, plan.found.origin, settings["runtime"]
+            )
+        )
         answer(placeholders_text(plan.said, [(one.name, one.what) for one in plan.left]))
         answer(settings_text(settings))
     return 0

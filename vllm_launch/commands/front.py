@@ -50,8 +50,8 @@ def address_of(plan: Plan, settings: Settings) -> Address:
         return Address(host=reached("" if "$" in listens else listens), port=number or PORT)
     process = _server(plan)
     part = next((part for part in plan.parts if part.plan is process), None)
-    contained = settings["runtime"] in ("docker", "podman")
-    host: str | None = (settings["host"] or "") if contained else None  # where it is published
+    published = settings["runtime"] in ("docker", "podman") and not plan.deployment.on_host_network
+    host: str | None = (settings["host"] or "") if published else None
     return of_process(process, part.port if part is not None else None, host)
 
 

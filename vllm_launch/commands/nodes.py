@@ -9,7 +9,7 @@ from ..host.facts_file import load
 from ..model.part import SERVERS
 from ..preflight import script
 from ..preflight.across import across
-from ..preflight.nodes import Node, compared
+from ..preflight.nodes import Node, Planned, compared
 from ..streams import answer
 from .here import facts_paths
 from .reviews import reviews_of_nodes, stops
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..model.finding import Finding
+    from ..preflight.nodes import Compared
     from ..settings import Settings
     from .plan import Plan
     from .reviews import Reviews
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
 def run(plan: Plan, settings: Settings) -> int:
     """Print the nodes side by side and the findings; exit status 4 where one stops a launch."""
     nodes = nodes_of(facts_paths(settings))
+    planned = _planned(plan, settings)
     skip = settings.listed("skip")
     together = tuple(
-        finding for finding in across(nodes, _needed(plan))
+        finding for finding in across(nodes, _needed(plan), planned)
         if "all" not in skip and finding.code not in skip
     )  # fmt: skip
     reviews = reviews_of_nodes(plan, nodes, settings)
-    _print(nodes, together, reviews, settings)
+    _print(nodes, compared(nodes, planned), together, reviews, settings)
     stopping = ("fail", "warn") if settings["strict"] else ("fail",)
     failed = any(finding.severity in stopping for finding in together)
     return CheckFailed.exit_status if failed or stops(reviews, settings) else 0
@@ -55,10 +57,20 @@ def _needed(plan: Plan) -> int:
     return 1 + max((part.node for part in plan.parts if part.role in SERVERS), default=0)
 
 
+def _planned(plan: Plan, settings: Settings) -> Planned:
+    """What is to run on each machine."""
+    runtime = settings["runtime"] or "native"
+    engine = "" if runtime == "native" else runtime
+    return Planned(engine=engine, image=plan.deployment.image or "")
+
+
 def _print(
-    nodes: Sequence[Node], together: Sequence[Finding], reviews: Reviews, settings: Settings
+    nodes: Sequence[Node],
+    rows: Sequence[Compared],
+    together: Sequence[Finding],
+    reviews: Reviews,
+    settings: Settings,
 ) -> None:
-    rows = compared(nodes)
     if settings["fix"]:
         answer(script([*together, *(found for _, each in reviews for found in each.findings)]))
     elif settings["output"] == "json":

@@ -71,7 +71,7 @@ def make(invocation: Invocation, settings: Settings, *, anywhere: bool = False) 
     resolved = _without(resolved, by_name)
     _refuse_one_port_for_all(resolved, invocation, settings)
     endpoints = _endpoints(settings)
-    idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found, settings))
+    idle = (*_without_effect(settings, resolved, endpoints), *remarks(resolved, found))
     resolved = resolved.replace(notes=(*resolved.notes, *idle)) if idle else resolved
     deployment = expand_home(fill(resolved, endpoints), os.path.expanduser("~"))
     plan = Plan(

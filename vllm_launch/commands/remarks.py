@@ -10,24 +10,16 @@ if TYPE_CHECKING:
 
     from ..catalog.shelf import Found
     from ..model.deployment import Deployment
-    from ..settings import Settings
 
 # Variables that decide which code a process runs.
 _POWERFUL = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "BASH_ENV", "ENV")
 
 
-def remarks(deployment: Deployment, found: Found, settings: Settings) -> Iterator[str]:
-    """Notes on memory, on networks of containers and on what a foreign recipe reaches for."""
+def remarks(deployment: Deployment, found: Found) -> Iterator[str]:
+    """Notes on memory and on what a foreign recipe reaches for."""
     short = shortfall(deployment)
     if short is not None:
         yield f"{short}; see vllm-launch fit {deployment.recipe.id}"
-    several = deployment.choice.nodes > 1 or deployment.deploy_type == "pd_cluster"
-    # An export puts parts that belong together on the machine's own network.
-    if several and settings["runtime"] in ("docker", "podman") and not settings["to"]:
-        yield (
-            "only the HTTP port is published: other nodes reach neither the rendezvous nor the "
-            "side channel of a container without the host's network"
-        )
     yield from _layers(found)
     if not found.library.own or found.overlays:
         yield from _reaches(deployment)

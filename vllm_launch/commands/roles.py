@@ -89,7 +89,7 @@ def take(
     on_site = _executes(invocation, settings) or placed.parts is not None or facts is not None
     filled = tuple(fill_part(part, values) for part in selected)
     on_site = on_site and settings["host_facts"] is None
-    filled, more = _with_interface(filled, settings["runtime"], on_site)
+    filled, more = _with_interface(filled, on_site)
     filled = _with_files(filled)
     names = dict.fromkeys(name for part in filled for name in unfilled(part))
     deployment = fill_deployment(deployment, values)
@@ -258,17 +258,10 @@ class _More(Record):
     left: Left = Left(name=_INTERFACE)
 
 
-def _with_interface(
-    selected: tuple[Part, ...], runtime: str | None, on_site: bool
-) -> tuple[tuple[Part, ...], _More]:
-    """$IFACE_NAME by the route to the head: of one server, on the machine that it is for.
-
-    A container has interfaces of its own, which are not there before it is.
-    """
+def _with_interface(selected: tuple[Part, ...], on_site: bool) -> tuple[tuple[Part, ...], _More]:
+    """$IFACE_NAME by the route to the head: of one server, on the machine that it is for."""
     if not any(_INTERFACE in unfilled(part) for part in selected):
         return selected, _More()
-    if runtime in ("docker", "podman"):
-        return selected, _left("the container's own interface towards the head")
     head = _head(selected[0]) if len(selected) == 1 else ""
     if not on_site or not head:
         return selected, _left("found where it runs, by the route to the head", by_itself=True)

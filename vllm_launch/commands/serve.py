@@ -80,6 +80,13 @@ def container_setup(
             )
     facts = plan.facts
     host = settings["host"]
+    shared = plan.deployment.on_host_network
+    if host and shared and settings["role"] != "router":
+        raise UsageError(
+            f"{settings.source('host')}: these containers use the machine's network, where "
+            "nothing is published",
+            hint="hand the address to vLLM itself: -- --host ADDR",
+        )
     return ContainerSetup(
         engine=engine,
         hub_cache=cache,
@@ -92,6 +99,7 @@ def container_setup(
         devices=(plan.deployment.choice.devices or ()) if plan.facts is not None else (),
         **_kept_container(plan, settings),
         publish=f"[{host}]:" if ":" in (host or "") else f"{host}:" if host else "",
+        host_network=shared,
         model_path=plan.found.model_path,
     )
 

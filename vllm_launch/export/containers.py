@@ -20,14 +20,6 @@ _NEED_GPUS = ("companion",)
 _NEED_MACHINE = ("companion", "store")  # shared memory, and the network cards
 
 
-def on_host_network(brief: Brief) -> bool:
-    """Whether containers use the machine's own network: wherever parts have to reach each other.
-
-    Their side channels and ranks pick and announce ports that nobody could publish beforehand.
-    """
-    return not brief.deployment.is_alone
-
-
 def images_of(brief: Brief) -> dict[str, str]:
     """The images of parts beside the servers, by role. Raises UsageError where one has to be."""
     images = {}
@@ -72,45 +64,31 @@ def container_for(
     files = {f"{inside}/{file.name}": f"{outside}/{file.name}" for file in part.files}
     others = tuple(mount for mount in container.mounts if mount[1] not in files)
     mounts = (*others, *((path, target, False) for target, path in files.items()))
-    container = container.replace(mounts=mounts, name=None)
-    if any(access.host_network for access in container.access):
-        return _unpublished(container)
-    if on_host_network(brief):
-        access = (Access(host_network=True), *container.access)
-        return _unpublished(container.replace(access=access))
-    return container
+    return container.replace(mounts=mounts, name=None)
 
 
 def _server(part: Part, brief: Brief) -> Container:
     setup = brief.setup
     if setup is None or part.plan is None:
         raise UsageError("this target runs containers", hint="leave --runtime native out")
-    hardware, image = brief.deployment.choice.hardware, brief.deployment.image or ""
-    return container_of(part.plan, hardware, image, setup.replace(passed_by_name=by_name(brief)))
+    deployment = brief.deployment
+    setup = setup.replace(
+        passed_by_name=by_name(brief), host_network=deployment.on_host_network
+    )  # fmt: skip
+    return container_of(part.plan, deployment.choice.hardware, deployment.image or "", setup)
 
 
 def _beside(part: Part, brief: Brief, images: Mapping[str, str]) -> Container:
     """A part that is no server, with what it needs of a server's access to the machine."""
     server = _server(next(p for p in parts_of(brief.deployment) if p.plan is not None), brief)
-    access: tuple[Access, ...] = server.access if part.role in _NEED_MACHINE else ()
+    access = server.access if part.role in _NEED_MACHINE else (Access(host_network=True),)
     if part.role not in _NEED_GPUS:
         access = tuple(each.replace(gpus=None) for each in access)
     return Container(
         engine=server.engine,
         access=access,
-        publish=server.publish,
         variables=part.env,
         image=images.get(part.role, server.image),
         entrypoint=part.argv[0],
         command=part.argv[1:],
     )
-
-
-def _unpublished(container: Container) -> Container:
-    """A container in the machine's own network. Raises UsageError for an address to publish on."""
-    if container.publish:
-        raise UsageError(
-            "--host: these containers use the machine's network, where nothing is published",
-            hint="hand the address to vLLM itself: -- --host ADDR",
-        )
-    return container.replace(port=None)

@@ -11,6 +11,7 @@ from ..model.host import (
     Gpu,
     GpuProcess,
     HostFacts,
+    LocalImage,
     MigDevice,
     NetworkInterface,
     NumaNode,
@@ -36,6 +37,7 @@ _REQUIRED: dict[Any, tuple[str, ...]] = {
     GpuProcess: ("pid",),
     MigDevice: (),
     NumaNode: ("node", "cpus"),
+    LocalImage: ("engine", "reference"),
     NetworkInterface: ("name",),
     RdmaDevice: ("name",),
 }
@@ -185,6 +187,7 @@ _SCALARS: dict[str, tuple[str, Callable[[object], bool]]] = {
 _LISTS: dict[str, Callable[..., Any]] = {
     "tuple[Gpu, ...]": _one(Gpu),
     "tuple[GpuProcess, ...]": _one(GpuProcess),
+    "tuple[LocalImage, ...]": _one(LocalImage),
     "tuple[MigDevice, ...]": _one(MigDevice),
     "tuple[NumaNode, ...]": _one(NumaNode),
     "tuple[NetworkInterface, ...]": _one(NetworkInterface),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from ..model.host import HostFacts, NetworkInterface, RdmaDevice
+from ..model.host import HostFacts, LocalImage, NetworkInterface, RdmaDevice
 from .reading import list_dir, read_file
+from .system.engine import local_images
 from .system.server import read as read_vllm
 
 TYPE_CHECKING = False
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _NET, _RDMA = "sys/class/net", "sys/class/infiniband"
 _DOWN = ("down", "lowerlayerdown", "notpresent")
+_ENGINES = ("docker", "podman")
 
 
 def with_node(
@@ -26,6 +28,20 @@ def with_node(
         interfaces=interfaces(root, _addresses(root)),
         rdma_devices=rdma_devices(root),
     )
+
+
+def with_images(
+    facts: HostFacts, root: str = "/", environ: Mapping[str, str] | None = None
+) -> HostFacts:
+    """Facts with the images of vLLM that are here; None where an engine does not answer."""
+    around = os.environ if environ is None else environ
+    found: list[LocalImage] = []
+    try:
+        for engine in _ENGINES:
+            found += local_images(engine, root, around)
+    except OSError:
+        return facts
+    return facts.replace(images=tuple(found))
 
 
 def _vllm(root: str, environ: Mapping[str, str]) -> str | None:

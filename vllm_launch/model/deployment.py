@@ -99,6 +99,10 @@ class DynamoPlan(Record):
     port: int = 8000  # where the frontend answers
 
 
+# Flags that name a machine which other ranks are on.
+_OF_OTHER_NODES = ("--master-addr", "--data-parallel-address")
+
+
 class Deployment(Record):
     """The process plans of one choice, with what runs beside them."""
 
@@ -122,3 +126,15 @@ class Deployment(Record):
         """Whether it is one server with nothing beside it: it is no part of anything."""
         beside = self.router or self.companions or self.store or self.dynamo
         return not beside and len(self.processes) == 1
+
+    @property
+    def on_host_network(self) -> bool:
+        """Whether its containers use the machine's own network: where parts reach each other.
+
+        Ranks and side channels pick and announce ports that nobody could publish beforehand. A
+        TPU's container has that network in any case.
+        """
+        if not self.is_alone or self.choice.hardware.brand == "Google":
+            return True
+        flags = {flag.partition("=")[0] for flag, _, _ in self.processes[0].arguments}
+        return not flags.isdisjoint(_OF_OTHER_NODES)

@@ -84,6 +84,15 @@ class RdmaDevice(Record):
     rate: str | None = None  # "400 Gb/sec"
 
 
+class LocalImage(Record):
+    """An image that a container engine has."""
+
+    engine: str  # "docker" or "podman"
+    reference: str  # "vllm/vllm-openai:latest", or NAME@sha256:… for one without a tag
+    id: str | None = None  # of its content on this engine
+    digest: str | None = None  # "sha256:…" at its registry; None: it was not pulled from one
+
+
 class HostFacts(Record):
     """One machine, as seen at one time."""
 
@@ -112,3 +121,4 @@ class HostFacts(Record):
     vllm: str | None = None  # the version behind the vllm on PATH; "": there is none
     interfaces: tuple[NetworkInterface, ...] | None = None
     rdma_devices: tuple[RdmaDevice, ...] | None = None
+    images: tuple[LocalImage, ...] | None = None  # those that have "vllm" in their names

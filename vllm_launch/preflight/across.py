@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..model.finding import Finding
-from .nodes import ALIKE, NOT_READ, Compared, addresses, networks, uuids
+from .nodes import ABSENT, NOT_READ, Compared, addresses, alike, image_row, networks, uuids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .nodes import Node
+    from .nodes import Node, Planned
 
 # What each code is about, for --list.
 ACROSS = (
@@ -18,16 +18,18 @@ ACROSS = (
     ("NODE_GPUS", "several --host-facts: equal GPUs, by model, number and memory"),
     ("NODE_DRIVER", "several --host-facts: one driver, CUDA or ROCm version"),
     ("NODE_VLLM", "several --host-facts: one vLLM version"),
+    ("NODE_IMAGE", "several --host-facts: one image, where containers are run"),
     ("NODE_KERNEL", "several --host-facts: one kernel"),
     ("NODE_NETWORK", "several --host-facts: a common network, interfaces and their speed"),
     ("NODE_RDMA", "several --host-facts: equal RDMA devices"),
 )
 
 
-def across(nodes: Sequence[Node], needed: int) -> tuple[Finding, ...]:
+def across(nodes: Sequence[Node], needed: int, planned: Planned) -> tuple[Finding, ...]:
     """What is wrong with these machines together, failures first."""
     found = [
-        *_enough(nodes, needed), *_apart(nodes), *_differing(nodes), *_network(nodes),
+        *_enough(nodes, needed), *_apart(nodes), *_differing(nodes, planned),
+        *_image(nodes, planned), *_network(nodes),
     ]  # fmt: skip
     order = ("fail", "warn", "note")
     return tuple(sorted(found, key=lambda finding: order.index(finding.severity)))
@@ -71,8 +73,8 @@ def _apart(nodes: Sequence[Node]) -> Iterator[Finding]:
                     )
 
 
-def _differing(nodes: Sequence[Node]) -> Iterator[Finding]:
-    for one in ALIKE:
+def _differing(nodes: Sequence[Node], planned: Planned) -> Iterator[Finding]:
+    for one in alike(planned.engine):
         values = tuple(one.read(node.facts) for node in nodes)
         row = Compared(what=one.what, values=values)
         if row.odd:
@@ -84,14 +86,62 @@ def _differing(nodes: Sequence[Node]) -> Iterator[Finding]:
                 why=one.why,
                 remedy=_REMEDIES.get(one.code, ""),
             )
-        unread = [node.name for node, value in zip(nodes, values, strict=True) if value == NOT_READ]
-        if unread and len(unread) < len(nodes):
-            yield Finding(
-                code=one.code,
-                severity="note",
-                what=f"{one.what} of {', '.join(unread)} is not known",
-                remedy="Write its facts again with this version: vllm-launch detect --save FILE.",
-            )
+        yield from _unread(one.code, one.what, nodes, values)
+
+
+def _unread(
+    code: str, what: str, nodes: Sequence[Node], values: Sequence[str], where: str = ""
+) -> Iterator[Finding]:
+    """What the facts of some say and those of others do not."""
+    unread = _having(NOT_READ, nodes, values)
+    if unread and len(unread) < len(nodes):
+        yield Finding(
+            code=code,
+            severity="note",
+            what=f"{what} of {', '.join(unread)} is not known",
+            remedy=f"Write its facts again with this version{where}: "
+            "vllm-launch detect --save FILE.",
+        )
+
+
+def _having(value: str, nodes: Sequence[Node], values: Sequence[str]) -> list[str]:
+    """The names of the machines with a value."""
+    return [node.name for node, each in zip(nodes, values, strict=True) if each == value]
+
+
+def _image(nodes: Sequence[Node], planned: Planned) -> Iterator[Finding]:
+    """The image that containers are made of: the same on each, and there."""
+    values = image_row(nodes, planned).values
+    if not planned.engine:
+        return
+    there = dict.fromkeys(value for value in values if value not in (ABSENT, NOT_READ))
+    if len(there) > 1:
+        each = (f"{value} on {', '.join(_having(value, nodes, values))}" for value in there)
+        yield Finding(
+            code="NODE_IMAGE",
+            severity="fail",
+            what=f"{planned.image} is {', '.join(each)}",
+            why="Ranks of different builds do not understand each other.",
+            remedy="Pull one on all, and name it by its digest: --image NAME@sha256:….",
+            command=f"{planned.engine} pull {planned.image}",
+            cause="--image",
+        )
+    absent = _having(ABSENT, nodes, values)
+    if absent:
+        # What is pulled now may be another image than the others have.
+        moves = bool(there) and "@sha256:" not in planned.image
+        yield Finding(
+            code="NODE_IMAGE",
+            severity="warn" if moves else "note",
+            what=f"{planned.image} is not on {', '.join(absent)}: {planned.engine} would pull it",
+            why="Its tag may stand for another image by then."
+            if moves
+            else "Some ten gigabytes, before the server starts.",
+            command=f"{planned.engine} pull {planned.image}",
+            cause="--image",
+        )
+    asked = f", as a user whom {planned.engine} answers"
+    yield from _unread("NODE_IMAGE", "image", nodes, values, asked)
 
 
 _REMEDIES = {

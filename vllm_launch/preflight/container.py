@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
-from .layout import connectors, layout, spans_nodes
-from .ports import planned
 from .unread import unread
 
 TYPE_CHECKING = False
@@ -150,31 +148,6 @@ def _absent(situation: Situation, reference: str, image: Image | None) -> Iterab
     )
 
 
-def ports_published(situation: Situation) -> Iterable[Finding] | None:
-    """Ports beside HTTP that other nodes have to reach through the container's own network."""
-    if situation.native or situation.brand == "Google" or not spans_nodes(situation):
-        return None
-    inside = [
-        port
-        for port in planned(situation.process, situation.environment)
-        if port.cause not in ("--port", "--grpc-port")
-    ]
-    if not inside and layout(situation.process).is_alone and not connectors(situation.process):
-        return []
-    listed = ", ".join(f"{port.port} ({port.what})" for port in inside) or "those of the ranks"
-    return [
-        Finding(
-            severity="warn",
-            what=f"other nodes have to reach ports that the container does not publish: {listed}",
-            why="It has a network of its own, with the HTTP port alone published and none of this "
-            "host's interfaces and RDMA addresses.",
-            remedy=f"Add --network host to the printed command in place of -p, "
-            f"or run natively: the plan spans nodes and uses {situation.runtime}.",
-            cause="--runtime",
-        )
-    ]
-
-
 CHECKS = (
     Check(
         code="ENGINE",
@@ -199,11 +172,5 @@ CHECKS = (
         subject="container",
         about="a tag that moves, an image that is to be pulled",
         run=tag_fixed,
-    ),
-    Check(
-        code="CONTAINER_PORTS",
-        subject="container",
-        about="ports that other nodes need and the container does not publish",
-        run=ports_published,
     ),
 )

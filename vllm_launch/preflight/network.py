@@ -120,7 +120,7 @@ def _number(situation: Situation) -> int:
 
 def interfaces_right(situation: Situation) -> Iterable[Finding] | None:
     """The interfaces that Gloo and NCCL are told, or take by themselves."""
-    if layout(situation.process).is_alone or not situation.native:
+    if layout(situation.process).is_alone or not situation.on_host_network:
         return None
     interfaces = situation.system.interfaces
     if interfaces is None:

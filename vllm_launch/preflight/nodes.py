@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model.host import HostFacts
+from ..model.host import HostFacts, LocalImage
 from ..model.record import Record
 
 TYPE_CHECKING = False
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 GIB = 1 << 30
 _SLACK = 0.02  # memory that two drivers count differently
 NOT_READ = "not read"
+ABSENT = "not there"
 
 
 class Node(Record):
@@ -160,12 +161,59 @@ ALIKE = (
 )  # fmt: skip
 
 
-def compared(nodes: Sequence[Node]) -> tuple[Compared, ...]:
+def alike(engine: str) -> tuple[Subject, ...]:
+    """What has to be alike; in containers the image stands for the vLLM on PATH."""
+    return tuple(one for one in ALIKE if not engine or one.code != "NODE_VLLM")
+
+
+class Planned(Record):
+    """What the plan runs on every machine."""
+
+    engine: str = ""  # "docker" or "podman"; "": vLLM as it is installed
+    image: str = ""
+
+
+def image_row(nodes: Sequence[Node], planned: Planned) -> Compared:
+    """The image on each machine: its digest, or where one was not pulled, the ids of all."""
+    found = [_image(node.facts, planned) for node in nodes]
+    there = [one for one in found if isinstance(one, LocalImage)]
+    digests = all(one.digest for one in there)
+    values = (_short((one.digest if digests else one.id) or "")
+              if isinstance(one, LocalImage) else one for one in found)  # fmt: skip
+    return Compared(what="image", values=tuple(values), alike=bool(planned.engine))
+
+
+def _image(facts: HostFacts, planned: Planned) -> LocalImage | str:
+    """The planned image on a machine, ABSENT or NOT_READ; only names with vllm are saved."""
+    if facts.images is None or "vllm" not in planned.image:
+        return NOT_READ
+    wanted = _named(planned.image)
+    for one in facts.images:
+        repository = _named(one.reference).partition("@")[0].rpartition(":")[0]
+        pinned = wanted == f"{repository}@{one.digest}"
+        if planned.engine in ("", one.engine) and (pinned or _named(one.reference) == wanted):
+            return one
+    return ABSENT
+
+
+def _named(reference: str) -> str:
+    """A reference in full, but for the registry that all engines take where none is named."""
+    name = reference.removeprefix("docker.io/")
+    tagged = "@" in name or ":" in name.rpartition("/")[2]
+    return name if tagged else f"{name}:latest"
+
+
+def _short(digest: str) -> str:
+    """As many characters as engines show."""
+    return digest[: len("sha256:") + 12] or NOT_READ
+
+
+def compared(nodes: Sequence[Node], planned: Planned) -> tuple[Compared, ...]:
     """Every row that says something of a machine."""
     rows = [
         Compared(what=one.what, values=tuple(one.read(node.facts) for node in nodes))
-        for one in ALIKE
+        for one in alike(planned.engine)
     ]
     own = tuple(", ".join(addresses(node.facts)) or NOT_READ for node in nodes)
-    rows.append(Compared(what="addresses", values=own, alike=False))
+    rows += [image_row(nodes, planned), Compared(what="addresses", values=own, alike=False)]
     return tuple(row for row in rows if any(value not in ("", NOT_READ) for value in row.values))

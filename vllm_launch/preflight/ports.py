@@ -119,11 +119,13 @@ def _events(process: ProcessPlan) -> Iterator[PlannedPort]:
 
 
 def on_host(situation: Situation) -> list[PlannedPort]:
-    """The ports that have to be free on this machine; a container publishes HTTP alone."""
+    """The ports that have to be free on this machine; a container may publish HTTP alone."""
     if situation.beside is not None:
         return _beside(situation.beside)
     ports = planned(situation.process, situation.environment)
-    return ports if situation.native else [port for port in ports if port.cause == "--port"]
+    if situation.on_host_network:
+        return ports
+    return [port for port in ports if port.cause == "--port"]
 
 
 def _beside(part: Part) -> list[PlannedPort]:

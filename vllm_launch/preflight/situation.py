@@ -50,6 +50,11 @@ class Situation(Record):
         return self.runtime == "native"
 
     @property
+    def on_host_network(self) -> bool:
+        """Whether the machine's own network is the process's, and no container's."""
+        return self.native or self.deployment.on_host_network
+
+    @property
     def brand(self) -> str:
         """The brand of the hardware that is planned for."""
         return self.deployment.choice.hardware.brand

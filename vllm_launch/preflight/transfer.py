@@ -43,7 +43,7 @@ def side_channel(situation: Situation) -> Iterable[Finding] | None:
             )
         ]
     name = resolved(situation, host)
-    if name is None or not situation.native:
+    if name is None or not situation.on_host_network:
         return []
     if name.error:
         what = f"{_HOST} names {host}, which has no address: {name.error}"

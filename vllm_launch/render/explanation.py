@@ -24,12 +24,15 @@ def explanation(
     processes: Sequence[ProcessPlan | Part],
     set_by: Callable[[str], str],
     origin: Origin,
+    runtime: str | None = None,
 ) -> str:
     """The source, the choices, then each process's variables and arguments with their places."""
     lines = [deployment.recipe.id, "", "Recipe"]
     lines += [f"  {name:9} {value}" for name, value in origin_lines(origin)]
     lines += [""]
     lines += _choices(deployment, set_by)
+    lines += _network(deployment) if runtime in ("docker", "podman") else []
+    lines += [f"  note: {note}" for note in deployment.notes]
     servers: list[tuple[str, ProcessPlan]] = []
     for process in processes:
         plan = process if isinstance(process, ProcessPlan) else process.plan
@@ -107,8 +110,16 @@ def _choices(deployment: Deployment, set_by: Callable[[str], str]) -> Iterator[s
     if deployment.image:
         yield f"  {'image':9} {deployment.image}"
         yield f"  {'':9} from {deployment.image_source}"
-    for note in deployment.notes:
-        yield f"  note: {note}"
+
+
+def _network(deployment: Deployment) -> list[str]:
+    """Which network its containers are in, and why."""
+    if not deployment.on_host_network:
+        return [f"  {'network':9} the container's own, with the HTTP port published"]
+    return [
+        f"  {'network':9} the machine's own: ranks and side channels pick ports that nobody could",
+        f"  {'':9} publish beforehand",
+    ]
 
 
 def _subject(reason: Reason) -> int:

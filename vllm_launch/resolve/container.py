@@ -35,6 +35,7 @@ class ContainerSetup(Record):
     label: str = ""  # "KEY=VALUE", by which it is found again
     detached: bool = False  # its engine runs it in the background
     publish: str = ""  # "ADDRESS:", where the port is not to be open on every interface
+    host_network: bool = False  # the machine's own network, where nothing is published
     model_path: str | None = None
 
 
@@ -61,6 +62,7 @@ class Access(Record):
 # What most containers are given: made, and written, once. A batch makes thousands a second.
 _EVERY_GPU = Access(gpus=())
 _EVERY_PRIVILEGE = Access(privileged=True, host_ipc=True)
+_HOST_NETWORK = Access(host_network=True)
 _AMD_BY_NAME = Access(
     devices=("/dev/kfd", "/dev/dri"), security=("seccomp=unconfined",), groups=("video",)
 )
@@ -93,14 +95,17 @@ def container_of(
     """The container that one server runs in."""
     argv = process.argv
     own_start = process.program == _IMAGE_STARTS
+    access = (*_devices(process, hardware, setup), *_privileges(process, setup))
+    if setup.host_network and not any(each.host_network for each in access):
+        access = (_HOST_NETWORK, *access)
     return Container(
         engine=setup.engine,
         name=setup.name,
         label=setup.label,
         detached=setup.detached,
-        access=(*_devices(process, hardware, setup), *_privileges(process, setup)),
+        access=access,
         publish=setup.publish,
-        port=process.value("--port") or "8000",
+        port=None if setup.host_network else process.value("--port") or "8000",
         mounts=(
             (setup.hub_cache, setup.hub_cache_inside, True),
             *((path, path, False) for path in _mounted(process, setup)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...model.host import LocalImage
 from ...model.system import Engine, Image
 from ..reading import list_dir, read_file
 from .files import at, program
@@ -81,6 +82,41 @@ def _cdi_kinds(root: str, more: tuple[str, ...]) -> tuple[str, ...]:
                 if found:
                     kinds[found[1]] = None
     return tuple(kinds)
+
+
+def local_images(name: str, root: str, environ: Mapping[str, str]) -> tuple[LocalImage, ...]:
+    """The images with "vllm" in their names that an engine has; none where it is not on PATH.
+
+    Nothing is pulled. Raises OSError where the engine does not answer.
+    """
+    path = program(name, environ, root)
+    if not path:
+        return ()
+    words = ["image", "ls", "--no-trunc", "--digests", "--format", _IMAGE_FIELDS]
+    status, output, error = run([at(root, path), *words], environ)
+    if status:
+        raise OSError(error or f"{name} image ls ended with {status}")
+    found = (_local_image(name, line.split()) for line in output.splitlines() if "vllm" in line)
+    return tuple(dict.fromkeys(image for image in found if image is not None))
+
+
+_IMAGE_FIELDS = "{{.Repository}} {{.Tag}} {{.Digest}} {{.ID}}"
+_NOTHING = "<none>"
+
+
+def _local_image(engine: str, fields: list[str]) -> LocalImage | None:
+    """An image out of one line; None for one that has lost its name."""
+    if len(fields) != 4 or fields[0] == _NOTHING or "vllm" not in fields[0]:
+        return None
+    repository, tag, digest, identity = fields
+    if tag == digest == _NOTHING:
+        return None
+    return LocalImage(
+        engine=engine,
+        reference=f"{repository}@{digest}" if tag == _NOTHING else f"{repository}:{tag}",
+        id=identity,
+        digest=None if digest == _NOTHING else digest,
+    )
 
 
 def image(name: str, reference: str, root: str, environ: Mapping[str, str]) -> dict[str, Any]:
