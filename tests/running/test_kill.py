@@ -16,7 +16,7 @@ import pytest
 
 from vllm_launch.commandline import parse
 from vllm_launch.commands import supervised
-from vllm_launch.commands.plan import make
+from vllm_launch.commands.plan import make_plan
 from vllm_launch.commands.supervised import start
 from vllm_launch.running import process, state, waiting
 from vllm_launch.running.condition import condition
@@ -133,7 +133,7 @@ def test_killed_at_any_line(
     invocation = parse(list(words))
     assert invocation is not None
     settings = settle(invocation.command.options, invocation.given, {})
-    plan = make(invocation, settings)
+    plan = make_plan(invocation, settings)
     mark = places / "state" / "killed"
     for line in itertools.count():
         killed(words, sleeps, generation, line, (plan, settings))

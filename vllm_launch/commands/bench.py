@@ -76,12 +76,12 @@ def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> None:
 
     A client's machine may have no GPU: then there is no lock, and that is said.
     """
+    from .container import container_setup
     from .lock import lock_of, save
-    from .plan import make
-    from .serve import container_setup
+    from .plan import make_plan
 
     try:
-        plan = make(invocation.replace(passed=()), settings)
+        plan = make_plan(invocation.replace(passed=()), settings)
         lock = lock_of(plan, container_setup(plan, settings), settings)
     except LaunchError as error:
         remark(f"# no lock is kept with the result: {error.message}\n")

@@ -7,7 +7,7 @@ from ..preflight import CHECKS, script
 from ..preflight.across import ACROSS
 from ..streams import answer
 from .here import facts_paths
-from .plan import make
+from .plan import make_plan
 from .reviews import require_known_codes, reviews_of, stops
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
             "where several are compared",
             hint="leave out one of --deep and the --host-facts of several nodes",
         )
-    plan = make(invocation, settings)
+    plan = make_plan(invocation, settings)
     if len(facts_paths(settings)) > 1:
         from .nodes import run as compare
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..streams import answer
-from .plan import make
+from .plan import make_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the plan's provenance."""
-    plan = make(invocation, settings)
+    plan = make_plan(invocation, settings)
     if settings["output"] == "json":
         from ..render.envelope import deployment_envelope
 

@@ -12,8 +12,8 @@ from ..options import TARGETS
 from ..render.shell import quote
 from ..resolve.parts import parts as parts_of
 from ..streams import answer, remark
-from .plan import make
-from .serve import container_setup
+from .container import container_setup
+from .plan import make_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
         raise UsageError("export needs a target", hint="give --to, as in --to slurm")
     _refuse_options_of_others(target, invocation, settings)
     exporter = _exporter(target)
-    plan = make(invocation, settings)
+    plan = make_plan(invocation, settings)
     brief = _brief(plan, invocation, settings)
     files = exporter(brief)
     if settings["submit"] and target == "slurm":

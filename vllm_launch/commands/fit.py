@@ -10,7 +10,7 @@ from ..model.choice import Request
 from ..resolve.fit import Load, fits
 from ..resolve.resolver import Resolver
 from .find import find_model
-from .plan import for_hardware
+from .hardware import for_hardware
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from ..model.choice import Request
 from ..resolve.fit import Load
 from ..streams import remark
 from .fit import table_for
-from .plan import for_hardware
+from .hardware import for_hardware
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from ..errors import LaunchError, UsageError
 from ..running.address import PORT, Address, of_process, reached
 from ..running.promise import Promise, promised
 from ..running.reality import Intent, intent_of
-from .plan import make
+from .plan import make_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _BEFORE = ("frontend", "router", "proxy")  # what answers in the servers' place
 
 def front(invocation: Invocation, settings: Settings) -> tuple[Address, Promise, Intent | None]:
     """Where a plan's requests go, what is promised, and what is intended. Raises LaunchError."""
-    plan = make(invocation, settings, anywhere=settings["url"] is not None)
+    plan = make_plan(invocation, settings, anywhere=settings["url"] is not None)
     # With an address of its own the server may be anybody's, on other hardware.
     intent = intent_for(plan) if settings["url"] is None or settings["hardware"] else None
     return address_of(plan, settings), promise_of(plan), intent

@@ -6,17 +6,23 @@ from ..resolve.footprint import shortfall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from ..catalog.shelf import Found
     from ..model.deployment import Deployment
+    from ..settings import Settings
 
 # Variables that decide which code a process runs.
 _POWERFUL = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "BASH_ENV", "ENV")
 
 
-def remarks(deployment: Deployment, found: Found) -> Iterator[str]:
-    """Notes on memory and on what a foreign recipe reaches for."""
+def remarks(
+    deployment: Deployment, found: Found, settings: Settings, endpoints: Collection[str]
+) -> Iterator[str]:
+    """Notes on options without effect, on memory and on what a foreign recipe reaches for."""
+    yield from _options_without_effect(settings)
+    if endpoints and settings["role"] != "proxy":
+        yield from _endpoints_without_effect(settings, deployment, endpoints)
     short = shortfall(deployment)
     if short is not None:
         yield f"{short}; see vllm-launch fit {deployment.recipe.id}"
@@ -46,3 +52,36 @@ def _reaches(deployment: Deployment) -> Iterator[str]:
                 yield f"the recipe sets {name}={value}, which decides what code runs"
             elif name.endswith("_CONFIG_PATH") and not value.startswith("$"):
                 yield f"the recipe names the file {value} ({name}), which a container is given"
+
+
+def in_container(settings: Settings) -> bool:
+    """Whether the servers are to run in containers of an engine on a machine."""
+    return settings["runtime"] in ("docker", "podman") or settings["to"] == "compose"
+
+
+def _options_without_effect(settings: Settings) -> Iterator[str]:
+    """What was asked for and changes nothing: it is not dropped in silence."""
+    kept = settings["to"] or settings["wait"] or settings["detach"]
+    if not in_container(settings):
+        for name in ("hardened",) if kept else ("name", "hardened"):
+            if settings[name]:
+                yield f"{settings.source(name)} is for containers, and this server is native"
+    if not settings["wait"]:
+        for name in ("wait_timeout", "request_timeout"):
+            if settings[name]:
+                yield f"{settings.source(name)} is for --wait"
+    if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:
+        yield f"{settings.source('image')} is for --pyxis, and these servers are native"
+
+
+def _endpoints_without_effect(
+    settings: Settings, deployment: Deployment, endpoints: Collection[str]
+) -> Iterator[str]:
+    """Values of placeholders that the deployment does not have."""
+    from ..resolve.parts import parts, placeholders_of
+
+    there = {name for part in parts(deployment) for name in placeholders_of(part)}
+    has = ", ".join(f"${name}" for name in sorted(there)) or "none"
+    for name in endpoints:
+        if name not in there:
+            yield f"{settings.source('endpoint')} {name} fills nothing; placeholders here: {has}"

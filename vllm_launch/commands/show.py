@@ -6,7 +6,7 @@ from ..catalog.shelf import Shelf
 from ..options import SHOWN
 from ..render.recipe_page import Asked, Shown, show_text
 from ..streams import answer
-from .plan import chosen
+from .deployment import deployment_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
         recipe=found.recipe,
         origin=found.origin,
         offload=_offload(found),
-        deployment=chosen(found, invocation, settings, anywhere=True)[0] if chooses else None,
+        deployment=deployment_of(found, invocation, settings, anywhere=True)[0]
+        if chooses
+        else None,
     )
     if settings["output"] == "json":
         from ..render.envelope import envelope

@@ -64,7 +64,7 @@ def start(
     path: str | None,
 ) -> int:
     """Start the plan's server, in the foreground or detached. Raises LaunchError."""
-    from .serve import command_of
+    from .printing import command_of
 
     process_plan = plan.processes[0]
     headless = any(flag == "--headless" for flag, _, _ in process_plan.arguments)

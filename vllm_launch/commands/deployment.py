@@ -1,0 +1,99 @@
+"""The deployment that a command line's options lead to."""
+
+from __future__ import annotations
+
+from ..errors import NothingFits
+from ..resolve.footprint import shortfall
+from ..resolve.resolver import Resolver
+from .hardware import for_hardware
+from .request import request_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..catalog.shelf import Found
+    from ..commandline import Invocation
+    from ..model.checkpoint import Checkpoint
+    from ..model.choice import Request
+    from ..model.deployment import Deployment
+    from ..model.source import Variables
+    from ..settings import Settings
+    from .here import Host
+
+
+def deployment_of(
+    found: Found,
+    invocation: Invocation,
+    settings: Settings,
+    env: Variables = (),
+    *,
+    anywhere: bool = False,
+) -> tuple[Deployment, Host | None]:
+    """What a recipe resolves to by the options, and the host where one was planned for.
+
+    ``anywhere``: where no machine is named, the recipe's usual one, and not this host.
+    """
+    library = found.library
+    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    request = request_of(found, invocation, settings, env)
+    host = None
+    machine = settings["hardware"] or settings["host_facts"] or settings["gpus"]
+    if machine or not anywhere:
+        request, host = for_hardware(request, settings, library.taxonomy, found)
+    if found.checkpoint is not None:
+        resolved = _without_recipe(found, found.checkpoint, resolver, request, host)
+    else:
+        resolved = _resolved(resolver, request, host)
+    if resolved.pools_shared:
+        from ..resolve.side_channels import apart
+
+        resolved = apart(resolved)
+    return _behind_frontend(resolved, settings), host
+
+
+def _without_recipe(
+    found: Found, checkpoint: Checkpoint, resolver: Resolver, request: Request, host: Host | None
+) -> Deployment:
+    """The deployment of a model that no recipe is of, by its config."""
+    from ..resolve import unrecorded
+
+    choice = resolver.choose(request)
+    recipe = unrecorded.planned(found.recipe, checkpoint, choice)
+    again = Resolver(recipe, resolver.taxonomy, resolver.strategy, resolver.kv_store)
+    deployment = _resolved(again, request, host)
+    notes = unrecorded.remarks(recipe, checkpoint, choice)
+    reasons = tuple(
+        (subject, picked, "the only one" if subject == "variant" else why)
+        for subject, picked, why in deployment.choice.reasons
+    )
+    return deployment.replace(
+        choice=deployment.choice.replace(reasons=reasons), notes=(*deployment.notes, *notes)
+    )
+
+
+def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deployment:
+    """The deployment, on the best of a host's GPUs where it does not need all of them."""
+    deployment = resolver.resolve(resolver.choose(request))
+    if host is None:
+        return deployment
+    from .here import narrowed
+
+    fewer = narrowed(host, request, deployment)
+    if fewer is not None:
+        deployment = resolver.resolve(resolver.choose(fewer))
+    short = shortfall(deployment)
+    if short is not None and deployment.choice.nodes == 1:
+        raise NothingFits(short, hint=f"see vllm-launch fit {deployment.recipe.id}")
+    return deployment
+
+
+def _behind_frontend(deployment: Deployment, settings: Settings) -> Deployment:
+    """The deployment behind Dynamo's frontend where that is asked for, or its preset ran so."""
+    choice = deployment.choice
+    if settings["frontend"] is None and choice.preset is None:
+        return deployment
+    from ..resolve.dynamo import behind_dynamo, ran_behind_dynamo
+
+    preset = deployment.recipe.presets.get(choice.preset or "")
+    if (settings["frontend"] or ("dynamo" if ran_behind_dynamo(preset) else "vllm")) == "vllm":
+        return deployment
+    return behind_dynamo(deployment, preset)

@@ -1,0 +1,68 @@
+"""The operator's values of placeholders, given as NAME=VALUE or in a file of such lines."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+_LARGEST_BYTES = 1 << 20
+
+
+def endpoints_of(settings: Settings) -> dict[str, str]:
+    """The values of placeholders by name; of a name given twice, the last one.
+
+    Raises UsageError for what is no NAME=VALUE, and for a file that cannot be read.
+    """
+    option = settings.source("endpoint")
+    values: dict[str, str] = {}
+    for text in settings.listed("endpoint"):
+        if text.startswith("@"):
+            path = text[1:]
+            for number, line in _lines_of(path, option):
+                values |= _value(line, f"{path}:{number}", "")
+        else:
+            values |= _value(text, option, "--endpoint ")
+    return values
+
+
+def _value(text: str, place: str, option: str) -> dict[str, str]:
+    """One name with its value. Raises UsageError."""
+    name, equals, value = text.removeprefix("$").partition("=")
+    if not equals or not name.replace("_", "").isalnum() or not value:
+        raise UsageError(
+            f"{place}: found {text!r}; expected NAME=VALUE",
+            hint=f"for example {option}HEAD_IP=10.0.0.1",
+        )
+    return {name: value}
+
+
+def _lines_of(path: str, asked_by: str) -> list[tuple[int, str]]:
+    """A file's lines without comments, with their numbers. Raises UsageError for no text."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LARGEST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise UsageError(
+            f"{asked_by}: cannot read {path}: {why}",
+            hint="@FILE names a file of NAME=VALUE lines",
+        ) from None
+    if len(content) > _LARGEST_BYTES or "\0" in text:
+        raise UsageError(f"{asked_by}: {path} is no file of NAME=VALUE lines")
+    numbered = enumerate((line.strip() for line in text.splitlines()), 1)
+    return [
+        (number, _plain(line)) for number, line in numbered if line and not line.startswith("#")
+    ]
+
+
+def _plain(line: str) -> str:
+    """A line without what a shell would take off: "export" before it, quotes around the value."""
+    name, equals, value = line.removeprefix("export ").partition("=")
+    name, value = name.strip(), value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return f"{name}{equals}{value}"
