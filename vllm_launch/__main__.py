@@ -62,7 +62,7 @@ def _failed(error: Exception, words: list[str]) -> int:
     if _debugging(words):
         from traceback import format_exception
 
-        remark("".join(format_exception(error)))
+        remark("".join(format_exception(error)), as_it_is=True)
     return error.exit_status if isinstance(error, LaunchError) else 1
 
 

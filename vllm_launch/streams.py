@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _AS_BYTES = "vllm_launch"
+_USUAL_COLUMNS = 80
+_DIGITS = 6  # of a number that can be a width
 
 
 def prepare() -> None:
@@ -60,13 +62,31 @@ def lost(error: OSError) -> Exception:
     return LaunchError(f"cannot write the answer: {error.strerror}", code="cannot_write")
 
 
-def remark(text: str) -> None:
-    """Write to the standard error, if that takes it: the answer does not depend on it."""
+def remark(text: str, *, as_it_is: bool = False) -> None:
+    """Write to the standard error, if that takes it: the answer does not depend on it.
+
+    On a terminal, lines end at its edge; ``as_it_is``: what others wrote is left alone.
+    """
     try:
+        if not as_it_is and sys.stderr.isatty():
+            from .folding import folded
+
+            text = folded(text, columns(sys.stderr))
         sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:
         _let_go(sys.stderr)
+
+
+def columns(stream: TextIO) -> int:
+    """How wide a terminal is: what COLUMNS says, else the terminal itself, else 80."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and len(said) < _DIGITS and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
+    except OSError:
+        return _USUAL_COLUMNS
 
 
 def _nowhere() -> TextIO:

@@ -237,4 +237,4 @@ def test_a_saved_host_is_fitted_to(operator: Operator, host: Host, directory: st
 
 def test_the_width_is_usual_where_a_terminal_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert papers._width() == 80
+    assert papers.paper(no_color=False).width == 80

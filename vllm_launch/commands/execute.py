@@ -128,7 +128,8 @@ def _tell_command(line: Sequence[str]) -> None:
     """The launcher's own command, for whoever reads the server's log, diagnose above all."""
     from ..diagnose.retry import STARTED_AS
 
-    remark(f"{STARTED_AS}{' '.join(quote(word) for word in ('vllm-launch', *line))}\n")
+    command = " ".join(quote(word) for word in ("vllm-launch", *line))
+    remark(f"{STARTED_AS}{command}\n", as_it_is=True)
 
 
 def _own_environment() -> dict[str, str]:
@@ -150,7 +151,7 @@ def _check(plan: Plan, settings: Settings) -> None:
     require_known_codes(settings)
     reviews = reviews_of(plan, settings)
     if any(found.severity != "note" for _, each in reviews for found in each.findings):
-        remark(reviews_text(reviews, notes=False))
+        remark(reviews_text(reviews, notes=False), as_it_is=True)
     if plan.facts is not None and settings["host_facts"] is None and stops(reviews, settings):
         raise CheckFailed(
             "a check failed, and nothing was started",

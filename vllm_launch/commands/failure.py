@@ -23,7 +23,7 @@ def tell_failure(kept: Kept, found: Verification) -> None:
         from ..render.verification import verification_text
 
         text = verification_text(f"{kept.name} at {found.address.url}", found.results)
-        remark("".join(f"# {line}\n" for line in text.splitlines()))
+        remark("".join(f"# {line}\n" for line in text.splitlines()), as_it_is=True)
         return
     if not found.waited.dead:
         return  # what it hangs at is said when it is ended
@@ -49,7 +49,7 @@ def tell_log(kept: Kept) -> None:
 
     lines = log_lines(kept)
     known = diagnosed(lines)
-    remark(diagnosis_text(known, kept.line) if known else "".join(_tail(lines)))
+    remark(diagnosis_text(known, kept.line) if known else "".join(_tail(lines)), as_it_is=True)
 
 
 def diagnosed(lines: Sequence[str]) -> tuple[Diagnosis, ...]:

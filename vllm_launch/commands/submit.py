@@ -40,5 +40,5 @@ def submit(script: ExportFile, directory: str | None) -> None:
             hint="options that the site wants: --partition, --account, --qos, --time, --gres",
         )
     if said:
-        remark(said + "\n")
+        remark(said + "\n", as_it_is=True)
     answer(done.stdout.decode("utf-8", "replace").strip().partition(";")[0] + "\n")

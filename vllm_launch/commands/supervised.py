@@ -213,7 +213,7 @@ def _tell_held(kept: Kept, found: Verification) -> None:
     state.amend(kept.replace(ready=time(), url=found.address.url))
     about = f"{kept.name} at {found.address.url}, ready after {found.waited.seconds:.1f} s"
     text = verification_text(about, found.results)
-    remark("".join(f"# {line}\n" for line in text.splitlines()))
+    remark("".join(f"# {line}\n" for line in text.splitlines()), as_it_is=True)
 
 
 def _seen_out(kept: Kept, child: Identity, pump: Pump, signals: Signals) -> int:

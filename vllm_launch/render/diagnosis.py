@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..diagnose.retry import retried
 from .shell import quote
+from .wrapping import WIDTH, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..diagnose import Diagnosis
-
-_WIDTH = 78
 
 
 def diagnosis_text(found: Sequence[Diagnosis], started: Sequence[str]) -> str:
@@ -23,13 +22,9 @@ def diagnosis_text(found: Sequence[Diagnosis], started: Sequence[str]) -> str:
     for each in found:
         symptom = each.symptom
         lines = [f"{symptom.code}  line {each.line}"]
-        lines += wrap(each.text, _WIDTH, initial_indent="  | ", subsequent_indent="  | ")[:4]
-        lines += wrap(
-            f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}",
-            _WIDTH,
-            initial_indent="  ",
-            subsequent_indent="  ",
-        )
+        lines += wrap(each.text, WIDTH, initial_indent="  | ", subsequent_indent="  | ")[:4]
+        told = f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}"
+        lines += wrapped(told, "  ")
         command = next_command(each, started)
         lines += [f"    {command}"] if command else []
         blocks.append("\n".join(lines) + "\n")

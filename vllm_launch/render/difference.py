@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..model.record import Record
 from ..resolve.difference import AXES, boxes
 from .shell import quote
+from .wrapping import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..resolve.difference import Change, Combination
 
-_WIDTH = 78
 _NOUNS = {
     "variant": ("variant", "variants"),
     "preset": ("preset", "presets"),
@@ -97,8 +97,6 @@ def _quoted(value: str) -> str:
 
 def _where(change: Change, one: RecipeDifference) -> Iterator[str]:
     """The combinations that a change concerns, a product a line."""
-    import textwrap
-
     for box in boxes(change.where, one.among):
         told = [
             f"{_NOUNS[axis][len(part) != 1]} {', '.join(name or 'none' for name in part)}"
@@ -106,10 +104,7 @@ def _where(change: Change, one: RecipeDifference) -> Iterator[str]:
             if part
         ]
         text = f"in {'; '.join(told)}" if told else "everywhere"
-        yield from textwrap.wrap(
-            text, _WIDTH, initial_indent="      ", subsequent_indent="         ",
-            break_on_hyphens=False, break_long_words=False,
-        )  # fmt: skip
+        yield from wrapped(text, " " * 6, " " * 9)
 
 
 def difference_record(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .wrapping import wrapped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
     Reviews: TypeAlias = Sequence[tuple[ProcessPlan | Part, Review]]
 
-_WIDTH = 78
 _INDENT = " " * 5
 
 
@@ -33,18 +34,13 @@ def reviews_text(reviews: Reviews, *, notes: bool = True) -> str:
 
 def finding_lines(finding: Finding) -> Iterator[str]:
     """One finding: what, why, its cause and its remedy."""
-    import textwrap
-
     head = f"{finding.severity:4} {finding.code}: {finding.what}"
-    yield from textwrap.wrap(head, _WIDTH, subsequent_indent=_INDENT)
+    yield from wrapped(head, "", _INDENT)
     cause = finding.cause
     if finding.source is not None and finding.source.file:
         cause += f", {finding.source.file}:{finding.source.line}"
     for text in (finding.why, f"cause: {cause}" if cause else "", finding.remedy):
-        yield from textwrap.wrap(
-            text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT,
-            break_on_hyphens=False,
-        )  # fmt: skip
+        yield from wrapped(text, _INDENT)
     # A command stays as it is: it is there to be copied.
     yield from (f"{_INDENT}  {line}" for line in finding.command.splitlines())
 
@@ -92,12 +88,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def checks_text(checks: Sequence[tuple[str, str]]) -> str:
     """Every check by its code: what --skip takes."""
-    import textwrap
-
     width = max(len(code) for code, _ in checks)
     lines: list[str] = []
     for code, about in checks:
-        lines += textwrap.wrap(
-            f"{code:{width}}  {about}", _WIDTH, subsequent_indent=" " * (width + 2)
-        )
+        lines += wrapped(f"{code:{width}}  {about}", "", " " * (width + 2))
     return "\n".join(lines) + "\n"

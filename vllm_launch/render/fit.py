@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .wrapping import wrapped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -10,13 +12,9 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile
     from ..resolve.fit import Fit
 
-_WIDTH = 78
-
 
 def fit_text(hardware: HardwareProfile, table: Sequence[Fit]) -> str:
     """One line a variant and strategy: what it needs, what there is, what would do."""
-    import textwrap
-
     share = hardware.vram_gb / hardware.gpu_count
     lines = [f"{hardware.id}: {hardware.gpu_count} × {share:.0f} GB", ""]
     lines.append(f"{'variant':10} {'strategy':17} {'GPUs':>4} {'needs GB':>8} {'left GB':>8}")
@@ -28,8 +26,7 @@ def fit_text(hardware: HardwareProfile, table: Sequence[Fit]) -> str:
             f"{fit.variant:10} {fit.strategy or 'any':17} {fit.gpus:4} {needs:>8} {left:>8}  {mark}"
         )
         about = fit.estimate if fit.fits else fit.change
-        indent = " " * 11
-        lines += textwrap.wrap(about, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+        lines += wrapped(about, " " * 11)
     return "\n".join(lines) + "\n"
 
 

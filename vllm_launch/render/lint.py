@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..lint.codes import CODES
+from .wrapping import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,16 +26,11 @@ def text(found: Sequence[Fault], files: int, tried: int) -> str:
 
 
 def _fault(one: Fault) -> Iterator[str]:
-    import textwrap
-
     yield f"{one.place}: {one.severity} {one.code}"
     times = f" (in {one.combinations} combinations)" if one.combinations > 1 else ""
     where = f"at {one.path}" if one.path else ""
     for part in (f"{one.what}{times}", one.remedy, where):
-        yield from textwrap.wrap(
-            part, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT,
-            break_on_hyphens=False, break_long_words=False,
-        )  # fmt: skip
+        yield from wrapped(part, _INDENT, width=_WIDTH)
 
 
 def _counts(found: Sequence[Fault], files: int, tried: int) -> str:

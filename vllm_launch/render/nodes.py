@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .findings import finding_lines, finding_record, reviews_record
+from .wrapping import WIDTH, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ..preflight.nodes import Compared, Node
     from .findings import Reviews
 
-_WIDTH = 78
 _ODD = "*"
 
 
@@ -54,17 +54,14 @@ def _cells(nodes: Sequence[Node], row: Compared) -> Iterator[tuple[str, str, str
 
 
 def _plain(cells: Sequence[tuple[str, str, str, str]]) -> str:
-    import textwrap
-
     first, third = (max((len(cell[at]) for cell in cells), default=0) for at in (0, 2))
     third = min(third, 40)
     lines = []
     for what, mark, value, who in cells:
         head = f"{what:{first}} {mark:1} {value:{third}}  "
-        lines += textwrap.wrap(
-            head + who, _WIDTH, subsequent_indent=" " * min(len(head), 46),
-            drop_whitespace=True, break_on_hyphens=False,
-        ) if len(head + who) > _WIDTH else [(head + who).rstrip()]  # fmt: skip
+        line = (head + who).rstrip()
+        fits = len(line) <= WIDTH
+        lines += [line] if fits else wrapped(line, "", " " * min(len(head), 46))
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,8 @@ import os
 import sys
 
 from ..model.record import Record
+from ..streams import columns
+from .wrapping import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +31,7 @@ class Paper(Record):
 
     def wrapped(self, text: str, first: str = "  ", rest: str = "      ") -> list[str]:
         """A paragraph in lines, the first and the others indented."""
-        import textwrap
-
-        return textwrap.wrap(
-            text, min(self.width, _WIDEST) - 2, initial_indent=first, subsequent_indent=rest,
-            break_on_hyphens=False, break_long_words=False,
-        )  # fmt: skip
+        return wrapped(text, first, rest, min(self.width, _WIDEST) - 2)
 
     def markdown(self, text: str) -> str:
         """Markdown as a terminal can show it; as it stands where there is none."""
@@ -48,16 +45,9 @@ def paper(no_color: bool) -> Paper:
     dumb = os.environ.get("TERM", "") in ("", "dumb")
     return Paper(
         is_terminal=True,
-        width=_width(),
+        width=columns(sys.stdout),
         styled=not (no_color or dumb or os.environ.get("NO_COLOR")),
     )
-
-
-def _width() -> int:
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
-    except OSError:
-        return _USUAL_WIDTH
 
 
 def _rendered(text: str, on: Paper) -> str:

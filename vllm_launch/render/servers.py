@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .wrapping import wrapped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -10,14 +12,11 @@ if TYPE_CHECKING:
     from ..running.condition import Condition
     from ..running.state import Kept
 
-_WIDTH = 78
 _ID = 12  # letters of a container's id that are shown
 
 
 def servers_text(rows: Sequence[tuple[Kept, Condition]]) -> str:
     """Two lines for each server, or three: what it is, where, and what is the matter."""
-    from textwrap import wrap
-
     wide = max(len(kept.name) for kept, _ in rows)
     lines = []
     for kept, now in rows:
@@ -25,8 +24,7 @@ def servers_text(rows: Sequence[tuple[Kept, Condition]]) -> str:
         indent = " " * (wide + 12)
         about = ", ".join(filter(None, (kept.url, _where(kept), f"since {_time(kept.since)}")))
         for text in (about, now.detail):
-            lines += wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent,
-                          break_on_hyphens=False)  # fmt: skip
+            lines += wrapped(text, indent)
     return "\n".join(lines) + "\n"
 
 

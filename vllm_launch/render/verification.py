@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .wrapping import wrapped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,16 +19,13 @@ _COLOURS = {"held": "green", "FAILED": "bold red", "DIFFERS": "yellow", "is": "g
 
 def verification_text(title: str, results: Sequence[Result]) -> str:
     """A line for each test, and under one that failed what to look at."""
-    from textwrap import wrap
-
     wide = max((len(each.test) for each in results), default=0)
     indent = " " * (wide + 11)
     lines = [title]
     for each in results:
         head = f"{_word(each):7}  {each.test:{wide}}  "
-        lines += wrap(each.what + _took(each), _WIDTH, initial_indent=head,
-                      subsequent_indent=indent) or [head.rstrip()]  # fmt: skip
-        lines += wrap(each.remedy, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+        lines += wrapped(each.what + _took(each), head, indent, _WIDTH) or [head.rstrip()]
+        lines += wrapped(each.remedy, indent, width=_WIDTH)
     return "\n".join(lines) + "\n"
 
 
