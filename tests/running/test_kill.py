@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from vllm_launch.commandline import parse
-from vllm_launch.commands import supervised
+from vllm_launch.commands import foreground
 from vllm_launch.commands.plan import make_plan
 from vllm_launch.commands.supervised import start
 from vllm_launch.running import process, state, waiting
@@ -23,7 +23,9 @@ from vllm_launch.running.condition import condition
 from vllm_launch.settings import settle
 
 FILES = tuple(f"/vllm_launch/running/{name}.py" for name in ("state", "spawn", "supervise"))
-FILES += ("/vllm_launch/commands/supervised.py",)
+FILES += tuple(
+    f"/vllm_launch/commands/{name}.py" for name in ("supervised", "job", "foreground", "detached")
+)
 LONG, SHORT = "97531", "0.05"  # seconds that a server sleeps
 
 
@@ -88,7 +90,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     program.write_text('#!/bin/bash\nexec -a vllm-played sleep "$SLEEPS"\n')
     program.chmod(0o755)
     monkeypatch.setattr(waiting, "_PAUSES", (0.02,))
-    monkeypatch.setattr(supervised, "tell_failure", lambda *_: None)
+    monkeypatch.setattr(foreground, "tell_failure", lambda *_: None)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     yield tmp_path
     for pid in servers():

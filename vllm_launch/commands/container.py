@@ -91,9 +91,16 @@ def _kept_container(plan: Plan, settings: Settings) -> dict[str, Any]:
     """How a container is named, and marked where it is to be found again."""
     if not (settings["wait"] or settings["detach"]):
         return {"name": settings["name"]}
-    from .supervised import container_words
+    from ..running import engine, state
+    from .kept import asked_name
 
-    return container_words(plan, settings, plan.processes[0].model if plan.processes else "")
+    model = plan.processes[0].model if plan.processes else ""
+    name = asked_name(settings) or state.usual_name(model)
+    return {
+        "name": settings["name"] or f"vllm-{name}",
+        "label": f"{engine.LABEL}={name}",
+        "detached": bool(settings["detach"]),
+    }
 
 
 def _hub_cache() -> tuple[str, str]:

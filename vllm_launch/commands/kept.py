@@ -1,4 +1,4 @@
-"""Which of the kept servers a command is about."""
+"""The names of kept servers: which one a command is about, and which one is asked for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from ..running.condition import condition
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..running.state import Kept
+    from ..settings import Settings
 
 _HINT = "see vllm-launch status"
+
+
+def asked_name(settings: Settings) -> str | None:
+    """The name that a server is to have, where one is asked for. Raises UsageError."""
+    name = settings["name"]
+    return state.checked_name(name, settings.source("name")) if name is not None else None
 
 
 def kept_server(name: str | None, source: str = "NAME") -> Kept:

@@ -1,0 +1,183 @@
+"""serve --detach: a server in the background, by its engine or by a monitor that waits for it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from ..errors import CheckFailed, LaunchError
+from ..running import engine, process, spawn, state
+from ..running.ending import SECONDS, end
+from ..running.supervise import Signals, end_of, see_out
+from ..streams import answer, finish
+from .failure import not_handed_over, tell_failure
+from .job import begin, open_log, tell_held
+from .verify import verify
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from ..running.process import Identity
+    from ..running.state import Kept
+    from ..settings import Settings
+    from .job import Job
+
+
+def start_detached(job: Job, settings: Settings) -> int:
+    """Start in the background, test where that is asked for, and print the name."""
+    try:
+        kept = _in_container(job) if job.kept.container is not None else _with_monitor(job)
+        if settings["wait"]:
+            _test_detached(kept, job, settings)
+    except KeyboardInterrupt:
+        _end_detached(job.kept.name)
+        raise
+    answer(f"{kept.name}\n")
+    finish()
+    return 0
+
+
+def _test_detached(kept: Kept, job: Job, settings: Settings) -> None:
+    """Raises CheckFailed for a server that did not hold what was promised, and was ended."""
+    from ..running.following import following
+
+    server = following(kept)
+    try:
+        found = verify(server, job.promise, settings, job.intent)
+    finally:
+        server.close()
+    if found.holds:
+        tell_held(kept, found)
+        return
+    tell_failure(kept, found)
+    if found.waited.dead:
+        raise CheckFailed(
+            f"{kept.name} was not handed over", hint=f"see vllm-launch logs {kept.name}"
+        )
+    _end(kept)
+    raise not_handed_over(kept, found)
+
+
+def _end(kept: Kept) -> None:
+    if kept.container is not None:
+        engine.stop(kept.container, SECONDS)
+    elif kept.server is not None:
+        end(kept.server, SECONDS)
+
+
+def _end_detached(name: str) -> None:
+    """End a server whose start was interrupted, and forget it."""
+    kept = state.read(name)
+    if kept is not None:
+        _end(kept)
+        if kept.container is not None:
+            engine.remove(kept.container)
+        state.forget(name)
+
+
+def _in_container(job: Job) -> Kept:
+    """Have the engine run it in the background. Raises CheckFailed where it does not."""
+    from subprocess import PIPE, run
+
+    done = run(  # noqa: S603 - our own words, of the plan
+        job.argv, executable=job.program, env=job.environment, stdout=PIPE, text=True, check=False
+    )
+    container = job.kept.container
+    assert container is not None
+    if done.returncode != 0:
+        engine.remove(container)
+        state.forget(job.kept.name)
+        raise CheckFailed(
+            f"{container.engine} did not start it, and ended with status {done.returncode}",
+            hint="see what it says above",
+        )
+    kept = job.kept.replace(container=container.replace(id=done.stdout.strip()))
+    state.amend(kept)
+    return kept
+
+
+def _with_monitor(job: Job) -> Kept:
+    """A process that waits for the server's end starts it. Raises LaunchError."""
+    import json
+
+    said, say = os.pipe()
+    gate, open_gate = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(said)
+        os.close(open_gate)
+        _monitor(job, gate, say)
+    os.close(say)
+    os.close(gate)
+    # As long as no record names the monitor it does nothing, and ends with this process.
+    known = state.amend(job.kept.replace(supervisor=process.identity_of(pid)))
+    if known:
+        os.write(open_gate, b"g")
+    os.close(open_gate)
+    with os.fdopen(said, "rb") as stream:
+        words = json.loads(stream.read() or b'["it was killed before it began", "", 1]')
+    if words:
+        raise _Told(*words)
+    kept = state.read(job.kept.name)
+    assert kept is not None
+    return kept
+
+
+class _Told(LaunchError):
+    """An error that happened in another process."""
+
+    def __init__(self, message: str, hint: str, status: int) -> None:
+        super().__init__(message, hint=hint, code="not_started")
+        self.exit_status = status
+
+
+def _monitor(job: Job, gate: int, say: int) -> NoReturn:
+    """Start the server, say that it is started, and keep how it ends."""
+    try:
+        if os.read(gate, 1):
+            _watch(job, say)
+    finally:
+        os._exit(0)
+
+
+def _watch(job: Job, say: int) -> None:
+    import json
+
+    try:
+        kept, child, signals = _begun(job, say)
+    except LaunchError as error:
+        os.write(say, json.dumps([error.message, error.hint, error.exit_status]).encode())
+        return
+    os.write(say, b"[]")
+    os.close(say)
+    end_of(child.pid, wait=True)
+    signals.keep()
+    see_out(kept, child)
+
+
+def _begun(job: Job, say: int) -> tuple[Kept, Identity, Signals]:
+    """A server whose output goes to its log, and nothing of ours that it holds on to."""
+    os.setsid()
+    signals = Signals(ours=False)
+    log = open_log(job.kept.name)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    _close_others({log, say})
+    child = spawn.spawn(job.program, job.argv, job.environment, log, log, dies_with_us=False)
+    kept = job.kept.replace(server=child.identity, supervisor=process.identity_of(os.getpid()))
+    begin(kept, child)
+    signals.to(child.identity.pid)
+    os.close(log)
+    os.chdir("/")
+    return kept, child.identity, signals
+
+
+def _close_others(kept: set[int]) -> None:
+    """Close what was inherited: whoever reads from it waits for its end."""
+    for name in os.listdir("/proc/self/fd"):
+        descriptor = int(name)
+        if descriptor > 2 and descriptor not in kept:
+            with suppress(OSError):  # the listing's own
+                os.close(descriptor)
