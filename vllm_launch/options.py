@@ -86,6 +86,10 @@ CHOICE = (
            help="The prefill pool of pd_cluster; MODE is tp, tep or dep."),
     Option(name="decode", flags=("--decode",), metavar="NODES[:MODE]",
            help="The decode pool of pd_cluster."),
+    Option(name="prefill_port", flags=("--prefill-port",), metavar="N", kind="count",
+           help="The prefill servers' HTTP port, for them and for whatever asks them."),
+    Option(name="decode_port", flags=("--decode-port",), metavar="N", kind="count",
+           help="The decode servers' HTTP port."),
     Option(name="frontend", flags=("--frontend",), metavar="WHAT", choices=("vllm", "dynamo"),
            help="What answers requests: vLLM's API server, or Dynamo's frontend before its "
                 "workers, which a preset that ran behind it has."),

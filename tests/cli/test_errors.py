@@ -542,9 +542,9 @@ POOLS = ("serve", FLASH, "--hardware", "gb200", "--strategy", "pd_cluster")
         case(
             "in a container",
             (*TWO_NODES, "--role", "worker", "--runtime", "docker"),
-            "not filled in: $HEAD_IP (the address of head 0), $IFACE_NAME (the container's own "
-            "interface towards the head)",
-            "give --endpoint HEAD_IP=… --endpoint IFACE_NAME=…",
+            "not filled in: $HEAD_IP (the address of head 0), $IFACE_NAME (found where it runs, "
+            "by the route to the head)",
+            "give --endpoint HEAD_IP=…",
         ),
     ],
 )

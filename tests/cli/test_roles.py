@@ -177,8 +177,73 @@ def test_pools_of_one_machine_cannot_be_given_one_port(operator: Operator) -> No
     line = ("serve", M3, "--hardware", "h200", "--strategy", "pd_cluster", "--dry-run")
     assert operator.run(*line, "--", "--port", "9000").error == (
         "error: -- --port: prefill and decode cannot listen on one port\n"
-        "  say whose it is with --role prefill or --role decode\n"
+        "  give --prefill-port and --decode-port, or say whose it is with --role\n"
     )
+
+
+PORTS = ("--prefill-port", "9001", "--decode-port", "9002")
+
+
+def test_each_pools_port_is_known_to_its_servers_and_to_the_router(operator: Operator) -> None:
+    line = ("serve", M3, "--hardware", "h200", "--strategy", "pd_cluster", "--dry-run", *PORTS)
+    prefill, decode, router = map(
+        json.loads, operator.run(*line, "--output", "argv").out.splitlines()
+    )
+    assert prefill[-2:] == ["--port", "9001"]
+    assert decode[-2:] == ["--port", "9002"]
+    assert router[router.index("--prefill") + 1] == "http://127.0.0.1:9001"
+    assert router[router.index("--decode") + 1] == "http://127.0.0.1:9002"
+    why = operator.run("explain", *line[1:-5], *PORTS).out
+    assert "    --port 9001\n        from operator  --prefill-port\n" in why
+
+
+def test_the_pool_that_is_started_here_may_be_told_its_port_alone(operator: Operator) -> None:
+    ran = operator.run(*POOLS, "--role", "prefill", *PORTS, "--port", "9003", "--dry-run",
+                       "--output", "argv")  # fmt: skip
+    assert json.loads(ran.out)[-2:] == ["--port", "9003"]
+
+
+def test_dynamos_workers_have_no_ports_and_its_frontend_has(operator: Operator) -> None:
+    line = ("serve", M3, "--hardware", "h200", "--strategy", "pd_cluster", "--dry-run")
+    ran = operator.run(*line, "--frontend", "dynamo", "--port", "9000", *PORTS, "--output", "argv")
+    words = [json.loads(each) for each in ran.out.splitlines()]
+    assert words[-1][-2:] == ["--http-port", "9000"]
+    assert not any("900" in word for each in words[:-1] for word in each)
+    assert "# note: --prefill-port: Dynamo's workers have no HTTP port\n" in ran.err
+
+
+def test_ports_of_pools_that_are_not_there_are_told(operator: Operator) -> None:
+    ran = operator.run(*TWO_NODES, "--dry-run", "--decode-port", "9002")
+    assert "--decode-port is for pd_cluster, and there is no such pool here" in ran.err
+    assert "9002" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("PREFILL_NODE_1=10.0.0.1:9001", "--prefill-port 9001"),
+        ("DECODE_NODE_1=[fd00::1]:9002", "--decode-port 9002"),
+        ("DECODE_NODE_1=node-7:9002", "--decode-port 9002"),
+    ],
+)
+def test_an_address_has_no_port(operator: Operator, value: str, hint: str) -> None:
+    ran = operator.run(*POOLS, "--role", "router", "--endpoint", value, "--dry-run")
+    assert ran.error == (
+        f"error: --endpoint: found {value}; expected an address alone, without a port\n"
+        f"  give the port with {hint}\n"
+    )
+
+
+def test_an_ipv6_address_is_taken_with_its_brackets(operator: Operator) -> None:
+    ends = ("--endpoint", "PREFILL_NODE_1=[fd00::1]", "--endpoint", "DECODE_NODE_1=fd00::2")
+    for role, words in (
+        ("router", ["--prefill", "http://[fd00::1]:8100", "--decode", "http://[fd00::2]:8200"]),
+        ("prefill", ["--data-parallel-address", "fd00::1"]),
+    ):
+        ran = operator.run(*POOLS, "--role", role, *ends, "--dry-run", "--output", "argv")
+        argv = json.loads(ran.out)
+        at = argv.index(words[0])
+        assert argv[at : at + len(words)] == words
 
 
 def test_the_master_and_the_companion_run_as_the_recipe_says(operator: Operator) -> None:

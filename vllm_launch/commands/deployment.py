@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..model.checkpoint import Checkpoint
     from ..model.choice import Request
     from ..model.deployment import Deployment
+    from ..model.recipe import Recipe
     from ..model.source import Variables
     from ..settings import Settings
     from .here import Host
@@ -35,6 +36,9 @@ def deployment_of(
     library = found.library
     resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
     request = request_of(found, invocation, settings, env)
+    dynamo = _behind_dynamo(found.recipe, request.preset, settings)
+    if dynamo:
+        request = request.replace(pool_args=())  # its workers have no HTTP port
     host = None
     machine = settings["hardware"] or settings["host_facts"] or settings["gpus"]
     if machine or not anywhere:
@@ -47,7 +51,11 @@ def deployment_of(
         from ..resolve.side_channels import apart
 
         resolved = apart(resolved)
-    return _behind_frontend(resolved, settings), host
+    if dynamo:
+        from ..resolve.dynamo import behind_dynamo
+
+        resolved = behind_dynamo(resolved, found.recipe.presets.get(request.preset or ""))
+    return resolved, host
 
 
 def _without_recipe(
@@ -86,14 +94,11 @@ def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deploy
     return deployment
 
 
-def _behind_frontend(deployment: Deployment, settings: Settings) -> Deployment:
-    """The deployment behind Dynamo's frontend where that is asked for, or its preset ran so."""
-    choice = deployment.choice
-    if settings["frontend"] is None and choice.preset is None:
-        return deployment
-    from ..resolve.dynamo import behind_dynamo, ran_behind_dynamo
+def _behind_dynamo(recipe: Recipe, preset: str | None, settings: Settings) -> bool:
+    """Whether Dynamo's frontend is to answer: where that is asked for, or its preset ran so."""
+    asked = settings["frontend"]
+    if asked is not None or preset is None:
+        return bool(asked == "dynamo")
+    from ..resolve.dynamo import ran_behind_dynamo
 
-    preset = deployment.recipe.presets.get(choice.preset or "")
-    if (settings["frontend"] or ("dynamo" if ran_behind_dynamo(preset) else "vllm")) == "vllm":
-        return deployment
-    return behind_dynamo(deployment, preset)
+    return ran_behind_dynamo(recipe.presets.get(preset))

@@ -6,6 +6,9 @@ from ..errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..model.deployment import Deployment
     from ..settings import Settings
 
 _LARGEST_BYTES = 1 << 20
@@ -36,7 +39,25 @@ def _value(text: str, place: str, option: str) -> dict[str, str]:
             f"{place}: found {text!r}; expected NAME=VALUE",
             hint=f"for example {option}HEAD_IP=10.0.0.1",
         )
-    return {name: value}
+    # Where a port follows an IPv6 address, brackets are put around it again.
+    bare = value.removeprefix("[").removesuffix("]")
+    return {name: bare if value == f"[{bare}]" and ":" in bare else value}
+
+
+def refuse_ports(endpoints: Mapping[str, str], deployment: Deployment, option: str) -> None:
+    """Raise UsageError for a machine's address with a port behind it: the plan has the port."""
+    from ..resolve.parts import address_parts, parts
+
+    for name in address_parts(parts(deployment)):
+        host, colon, port = endpoints.get(name, "").rpartition(":")
+        if colon and port.isdecimal() and (":" not in host or host.endswith("]")):
+            pool = name.partition("_NODE_")[0].lower()
+            asked = f"--{pool}-port {port}" if pool in ("prefill", "decode") else "--port"
+            raise UsageError(
+                f"{option}: found {name}={endpoints[name]}; expected an address alone, "
+                "without a port",
+                hint=f"give the port with {asked}",
+            )
 
 
 def _lines_of(path: str, asked_by: str) -> list[tuple[int, str]]:

@@ -62,7 +62,7 @@ def make_plan(invocation: Invocation, settings: Settings, *, anywhere: bool = Fa
     resolved, host = deployment_of(found, invocation, settings, env, anywhere=anywhere)
     resolved = _without(resolved, by_name)
     _refuse_one_port_for_all(resolved, invocation, settings)
-    endpoints = _endpoints(settings)
+    endpoints = _endpoints(settings, resolved)
     notes = (*resolved.notes, *remarks(resolved, found, settings, endpoints))
     resolved = resolved.replace(notes=notes)
     deployment = expand_home(fill(resolved, endpoints), os.path.expanduser("~"))
@@ -79,12 +79,14 @@ def make_plan(invocation: Invocation, settings: Settings, *, anywhere: bool = Fa
     return _of_several(plan, resolved, invocation, settings, endpoints)
 
 
-def _endpoints(settings: Settings) -> dict[str, str]:
+def _endpoints(settings: Settings, deployment: Deployment) -> dict[str, str]:
     if not settings["endpoint"]:
         return {}
-    from .endpoints import endpoints_of
+    from .endpoints import endpoints_of, refuse_ports
 
-    return endpoints_of(settings)
+    endpoints = endpoints_of(settings)
+    refuse_ports(endpoints, deployment, settings.source("endpoint"))
+    return endpoints
 
 
 def _of_several(
@@ -147,7 +149,12 @@ def _without(deployment: Deployment, names: tuple[str, ...]) -> Deployment:
 def _refuse_one_port_for_all(
     deployment: Deployment, invocation: Invocation, settings: Settings
 ) -> None:
-    """Raise UsageError where --port would go to both pools, which may share a machine."""
+    """Raise UsageError where --port would go to both pools, which may share a machine.
+
+    Dynamo's frontend has it instead of its workers.
+    """
+    if deployment.dynamo is not None:
+        return
     roles = {plan.role for plan in deployment.processes}
     passed = any(word.partition("=")[0] == "--port" for word in invocation.passed)
     given = settings["port"] is not None or (passed and deployment.pools_shared)
@@ -155,5 +162,5 @@ def _refuse_one_port_for_all(
         raise UsageError(
             f"{settings.source('port') if settings['port'] is not None else '-- --port'}: "
             "prefill and decode cannot listen on one port",
-            hint="say whose it is with --role prefill or --role decode",
+            hint="give --prefill-port and --decode-port, or say whose it is with --role",
         )

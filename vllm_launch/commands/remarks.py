@@ -21,6 +21,7 @@ def remarks(
 ) -> Iterator[str]:
     """Notes on options without effect, on memory and on what a foreign recipe reaches for."""
     yield from _options_without_effect(settings)
+    yield from _ports_without_effect(settings, deployment)
     if endpoints and settings["role"] != "proxy":
         yield from _endpoints_without_effect(settings, deployment, endpoints)
     short = shortfall(deployment)
@@ -72,6 +73,15 @@ def _options_without_effect(settings: Settings) -> Iterator[str]:
                 yield f"{settings.source(name)} is for --wait"
     if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:
         yield f"{settings.source('image')} is for --pyxis, and these servers are native"
+
+
+def _ports_without_effect(settings: Settings, deployment: Deployment) -> Iterator[str]:
+    """Ports of pools that the deployment does not have, or that listen on none."""
+    for name in ("prefill_port", "decode_port"):
+        if settings[name] and deployment.deploy_type != "pd_cluster":
+            yield f"{settings.source(name)} is for pd_cluster, and there is no such pool here"
+        elif settings[name] and deployment.dynamo is not None:
+            yield f"{settings.source(name)}: Dynamo's workers have no HTTP port"
 
 
 def _endpoints_without_effect(

@@ -36,6 +36,7 @@ def request_of(found: Found, invocation: Invocation, settings: Settings, env: Va
         image=settings["image"],
         args=_operator_arguments(invocation, settings),
         args_role=settings["role"],
+        pool_args=_pool_ports(settings),
         env=env,
         model_path=found.model_path,
         set_by=tuple((name, settings.source(name)) for name in ("tp", "image")),
@@ -110,14 +111,31 @@ def _pool(settings: Settings, role: str) -> Pool:
     return Pool(nodes=int(nodes), parallelism=mode or None)
 
 
+def _pool_ports(settings: Settings) -> tuple[tuple[str, Arguments], ...]:
+    """--prefill-port and --decode-port, each for its pool's servers."""
+    found = []
+    for role in ("prefill", "decode"):
+        port = _port(settings, f"{role}_port")
+        if port is not None:
+            source = Source(layer="operator", detail=settings.source(f"{role}_port"))
+            found.append((role, paired([("--port", source), (str(port), source)])))
+    return tuple(found)
+
+
+def _port(settings: Settings, name: str) -> int | None:
+    """A port asked for. Raises UsageError for what is none."""
+    port: int | None = settings[name]
+    if port is not None and port > _LARGEST_PORT:
+        raise UsageError(
+            f"{settings.source(name)}: found '{port}'; expected a port, {_LARGEST_PORT} at most"
+        )
+    return port
+
+
 def _operator_arguments(invocation: Invocation, settings: Settings) -> Arguments:
     """--port and --host, then what stands behind "--". Raises UsageError for what is no port."""
     own = []
-    if (settings["port"] or 0) > _LARGEST_PORT:
-        raise UsageError(
-            f"{settings.source('port')}: found '{settings['port']}'; "
-            f"expected a port, {_LARGEST_PORT} at most"
-        )
+    _port(settings, "port")
     for name in ("port", "host"):
         value = settings[name]
         if value is not None and not (name == "host" and in_container(settings)):

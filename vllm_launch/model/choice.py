@@ -49,6 +49,7 @@ class Request(Record):
     image: str | None = None
     args: Arguments = ()  # after everything else
     args_role: str | None = None  # only for the processes of this role; None: for all
+    pool_args: tuple[tuple[str, Arguments], ...] = ()  # before these, each for one pool's servers
     env: Variables = ()
     model_path: str | None = None  # a local checkpoint, instead of the model id
     profile: HardwareProfile | None = None  # a real host's: plan for it and no other

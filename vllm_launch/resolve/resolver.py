@@ -345,9 +345,12 @@ class _Resolution:
         if self.blocks:
             arguments = tuned(arguments, self.blocks, self._flags_off())
             layers += tuple(argument for block in self.blocks for argument in block.args)
-        if request.args and request.args_role in (None, role):
-            arguments = last_wins((*arguments, *request.args))
-            layers += request.args
+        own = dict(request.pool_args).get(role, ()) if request.pool_args else ()
+        if request.args_role in (None, role):
+            own += request.args
+        if own:
+            arguments = last_wins((*arguments, *own))
+            layers += own
         variables = layer.env_before + self._kv_env() + placed + layer.env_after
         variables += self.feature_env
         for block in self.blocks:
