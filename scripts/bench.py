@@ -31,7 +31,8 @@ from vllm_launch.catalog.library import bundled
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.commands.resolve import Resolvers
 from vllm_launch.model.choice import Pool, Pools, Request
-from vllm_launch.resolve.parts import meanings, parts, unfilled
+from vllm_launch.resolve.parts import parts
+from vllm_launch.resolve.placeholders import meanings, unfilled
 from vllm_launch.resolve.resolver import Resolver
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,7 +14,7 @@ from vllm_launch.export import Brief
 from vllm_launch.export.kubernetes import files
 from vllm_launch.model.part import SERVERS, Part
 from vllm_launch.model.source import Source
-from vllm_launch.resolve.parts import meaning
+from vllm_launch.resolve.placeholders import meaning
 
 MASKS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 # Those that the pod's engine has to know, and no process asks for.

@@ -16,7 +16,8 @@ from vllm_launch.resolve.dynamo import (
     is_server_option,
     ran_behind_dynamo,
 )
-from vllm_launch.resolve.parts import meaning, parts
+from vllm_launch.resolve.parts import parts
+from vllm_launch.resolve.placeholders import meaning
 from vllm_launch.resolve.resolver import Resolver
 
 TABLES = Path(__file__).parents[3] / "shared/reference/vllm-options"

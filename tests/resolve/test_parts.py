@@ -9,7 +9,8 @@ import pytest
 from vllm_launch.catalog.library import bundled
 from vllm_launch.model.choice import Pool, Pools, Request
 from vllm_launch.model.source import Source, paired
-from vllm_launch.resolve.parts import fill_part, meaning, meanings, parts, unfilled
+from vllm_launch.resolve.parts import parts
+from vllm_launch.resolve.placeholders import fill_part, meaning, meanings, unfilled
 from vllm_launch.resolve.resolver import Resolver
 
 OPERATOR = Source(layer="operator", detail="behind --")

@@ -91,7 +91,7 @@ def _narrowed(plan: Plan, part: Part) -> Plan:
     """A plan for one part of it."""
     if len(plan.parts) == 1:
         return plan
-    from ..resolve.parts import unfilled
+    from ..resolve.placeholders import unfilled
 
     names = unfilled(part)
     said = f"this is the {part.title}; start what runs beside it by its --role"

@@ -121,7 +121,8 @@ def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
             hint=f"it has: {process.role} {process.rank}; see --nodes",
         )
     if placeholders(process):
-        from ..resolve.parts import parts, unfilled
+        from ..resolve.parts import parts
+        from ..resolve.placeholders import unfilled
         from .roles import Left
 
         left = unfilled(parts(plan.deployment)[0])

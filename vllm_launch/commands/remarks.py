@@ -88,7 +88,8 @@ def _endpoints_without_effect(
     settings: Settings, deployment: Deployment, endpoints: Collection[str]
 ) -> Iterator[str]:
     """Values of placeholders that the deployment does not have."""
-    from ..resolve.parts import parts, placeholders_of
+    from ..resolve.parts import parts
+    from ..resolve.placeholders import placeholders_of
 
     there = {name for part in parts(deployment) for name in placeholders_of(part)}
     has = ", ".join(f"${name}" for name in sorted(there)) or "none"

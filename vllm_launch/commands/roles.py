@@ -11,16 +11,10 @@ from ..errors import UsageError
 from ..model.part import OTHERS, SERVERS
 from ..model.record import Record
 from ..resolve.endpoints import fill_text
-from ..resolve.parts import (
-    address_parts,
-    fill_deployment,
-    fill_part,
-    meanings,
-    parts,
-    proxy,
-    unfilled,
-)
+from ..resolve.parts import parts
 from ..resolve.place import Place, place, shown
+from ..resolve.placeholders import address_parts, fill_deployment, fill_part, meanings, unfilled
+from ..resolve.proxy import proxy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..resolve.endpoints import fill_json, fill_text, names_in
-from ..resolve.parts import meaning
 from ..resolve.parts import parts as parts_of
+from ..resolve.placeholders import meaning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _filled(part: Part, values: Mapping[str, str]) -> Part:
             files=files,
         )
     plan = _filled_plan(part.plan, values)
-    env = tuple((name, value) for name, value, _ in plan.variables)
+    env = tuple(plan.env.items())
     return part.replace(plan=plan, argv=tuple(plan.argv), env=env, files=files)
 
 

@@ -61,7 +61,7 @@ def deployment_envelope(
 
 def _part(part: Part, argv: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     """One process of the whole, in start order."""
-    from ..resolve.parts import unfilled
+    from ..resolve.placeholders import unfilled
 
     return {
         "name": part.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import UsageError
 from ..model.part import SERVERS
 from ..model.record import Record
-from .parts import address_parts
+from .placeholders import address_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

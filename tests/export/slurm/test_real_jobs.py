@@ -6,7 +6,8 @@ from tests.export.slurm.cluster import until
 from tests.export.slurm.user import alive, kill
 from vllm_launch.catalog.library import bundled
 from vllm_launch.model.choice import Request
-from vllm_launch.resolve.parts import fill_part, parts
+from vllm_launch.resolve.parts import parts
+from vllm_launch.resolve.placeholders import fill_part
 from vllm_launch.resolve.resolver import Resolver
 
 M3, FLASH = "MiniMaxAI/MiniMax-M3", "MiniMaxAI/MiniMax-M3.1-Flash"

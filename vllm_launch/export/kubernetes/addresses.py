@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import UsageError
 from ...model.record import Record
 from ...resolve.endpoints import names_in
-from ...resolve.parts import meaning
+from ...resolve.placeholders import meaning
 from .words import literal
 
 TYPE_CHECKING = False

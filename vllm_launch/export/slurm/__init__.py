@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...resolve.parts import meaning, parts
+from ...resolve.parts import parts
+from ...resolve.placeholders import meaning
 from .. import ExportFile, commented
 from ..filling import recipe_names
 from .commands import commands
