@@ -502,6 +502,182 @@ def test_an_authority_that_cannot_be_read(
     assert caught.value.message == f"--ca: cannot read {file}: {reason}"
 
 
+# What was cut off is continued where it broke off, or fetched whole: never put together wrongly.
+
+LONG = recipe(title="Long", guide="word " * 4000)
+
+
+def ranged(body: bytes, mark: str = '"v1"', first: int = 9000) -> Answer:
+    """Breaks off the first time; then serves what is asked for, as the standard says."""
+    cuts = [first]
+
+    def answer(handler: Handler) -> None:
+        wanted = handler.headers.get("Range", "")
+        headers = {"Content-Type": "application/json", "ETag": mark}
+        if wanted and handler.headers.get("If-Range") == mark:
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            part, status = body[start:], 206
+        else:
+            part, status = body, 200
+        handler.head(status, {**headers, "Content-Length": str(len(part))})
+        cut_at = cuts.pop() if cuts else len(part)
+        handler.wfile.write(part[:cut_at])
+        handler.close_connection = cut_at < len(part)
+
+    return answer
+
+
+@pytest.fixture
+def broken_off(site: Server, synced: Synced) -> str:
+    """The address of a site, one file of which broke off after 9,000 bytes."""
+    url = f"{site.url}/models.json"
+    site.answers["/org/repo.json"] = ranged(LONG)
+    with pytest.raises(SourceError) as caught:
+        synced(url)
+    told = f"{site.url}/org/repo.json breaks off after 9000 of {len(LONG)} bytes"
+    assert caught.value.message == told
+    site.asked.clear()
+    return url
+
+
+def asked_for(site: Server, path: str = "/org/repo.json") -> list[str]:
+    return [headers.get("Range", "all") for at, headers in site.asked if at == path]
+
+
+def test_what_was_cut_off_is_continued(
+    site: Server, synced: Synced, broken_off: str, cache: Path
+) -> None:
+    assert synced(broken_off).broken == {}
+    assert asked_for(site) == ["bytes=9000-"]
+    assert held(broken_off)[1] == "Long"
+    file = Shelf([broken_off]).find("org/repo").path
+    assert Path(file).read_bytes() == LONG
+    # That it was one document is the server's word, so it is fetched whole the next time.
+    site.asked.clear()
+    assert not synced(broken_off).changed
+    assert asked_for(site) == ["all"]
+
+
+def test_what_falls_silent_is_continued_too(site: Server, synced: Synced) -> None:
+    whole = ranged(LONG, first=len(LONG))
+
+    def silent(handler: Handler) -> None:
+        site.answers["/org/repo.json"] = whole
+        handler.head(200, {"ETag": '"v1"', "Content-Length": str(len(LONG))})
+        handler.wfile.write(LONG[:10_000])
+        handler.hang()
+
+    site.answers["/org/repo.json"] = silent
+    url = f"{site.url}/models.json"
+    with pytest.raises(SourceError, match="says nothing for"):
+        synced(url, IDLE)
+    site.asked.clear()
+    synced(url)
+    [wanted] = asked_for(site)
+    assert 10_000 - 4096 <= int(wanted.removeprefix("bytes=").removesuffix("-")) <= 10_000
+    assert Path(Shelf([url]).find("org/repo").path).read_bytes() == LONG
+
+
+def test_a_document_comes_in_as_many_pieces_as_it_takes(
+    site: Server, synced: Synced, broken_off: str
+) -> None:
+    site.answers["/org/repo.json"] = ranged(LONG, first=5000)
+    with pytest.raises(SourceError, match=f"breaks off after 14000 of {len(LONG)} bytes"):
+        synced(broken_off)
+    synced(broken_off)
+    assert asked_for(site) == ["bytes=9000-", "bytes=14000-"]
+    assert Path(Shelf([broken_off]).find("org/repo").path).read_bytes() == LONG
+
+
+def part(body: bytes, wrong: str, mark: str = '"v1"', status: int = 206) -> Answer:
+    """An answer to who asks for a part; the whole to who does not."""
+
+    def answer(handler: Handler) -> None:
+        if "Range" in handler.headers:
+            headers = {"Content-Range": wrong} if wrong else {}
+            handler.say(status, body, ETag=mark, **headers)
+        else:
+            handler.say(200, LONG, ETag='"v1"')
+
+    return answer
+
+
+REST, END, SIZE = LONG[9000:], len(LONG) - 1, len(LONG)
+OTHER = recipe(title="Other", guide="other " * 4000)
+LIES: dict[str, tuple[Answer, list[str]]] = {
+    "no ranges here": (part(LONG, "", status=200), ["bytes=9000-"]),
+    "out of range": (part(b"", f"bytes */{SIZE}", status=416), ["bytes=9000-", "all"]),
+    "from another place": (part(REST, f"bytes 8999-{END}/{SIZE}"), ["bytes=9000-", "all"]),
+    "to another place": (part(REST[:-9], f"bytes 9000-{END - 9}/{SIZE}"), ["bytes=9000-", "all"]),
+    "of another size": (part(REST, f"bytes 9000-{END}/{SIZE + 1}"), ["bytes=9000-", "all"]),
+    "of no size": (part(REST, f"bytes 9000-{END}/*"), ["bytes=9000-", "all"]),
+    "in another unit": (part(REST, f"lines 9000-{END}/{SIZE}"), ["bytes=9000-", "all"]),
+    "without saying which": (part(REST, ""), ["bytes=9000-", "all"]),
+    "of another document": (part(REST, f"bytes 9000-{END}/{SIZE}", '"v2"'), ["bytes=9000-", "all"]),
+    "more than it says": (part(REST + b"x", f"bytes 9000-{END}/{SIZE}"), ["bytes=9000-", "all"]),
+    "less than it says": (part(REST[:-1], f"bytes 9000-{END}/{SIZE}"), ["bytes=9000-", "all"]),
+}
+
+
+@pytest.mark.parametrize(("answer", "asked"), LIES.values(), ids=LIES)
+def test_a_part_that_is_not_what_is_missing_is_not_taken(
+    site: Server, synced: Synced, broken_off: str, answer: Answer, asked: list[str]
+) -> None:
+    site.answers["/org/repo.json"] = answer
+    assert synced(broken_off).broken == {}
+    assert asked_for(site) == asked
+    assert Path(Shelf([broken_off]).find("org/repo").path).read_bytes() == LONG
+
+
+def test_a_document_that_changed_meanwhile_is_fetched_whole(
+    site: Server, synced: Synced, broken_off: str
+) -> None:
+    site.answers["/org/repo.json"] = ranged(OTHER, '"v2"', len(OTHER))
+    synced(broken_off)
+    assert asked_for(site) == ["bytes=9000-"]
+    assert Path(Shelf([broken_off]).find("org/repo").path).read_bytes() == OTHER
+
+
+def test_a_server_that_swaps_documents_under_one_mark_is_found_out_at_the_next_sync(
+    site: Server, synced: Synced, broken_off: str
+) -> None:
+    """Nobody can tell the bytes apart; what was put together of them does not stay, though."""
+    site.answers["/org/repo.json"] = ranged(b"\0" * SIZE, first=SIZE)
+    assert list(synced(broken_off).broken) == ["org/repo"]
+    site.answers["/org/repo.json"] = ranged(LONG, first=SIZE)
+    assert synced(broken_off).broken == {}
+    assert Path(Shelf([broken_off]).find("org/repo").path).read_bytes() == LONG
+
+
+@pytest.mark.parametrize("mark", ['W/"v1"', "", '"v\xe9"'], ids=["weak", "none", "odd"])
+def test_without_a_strong_mark_nothing_is_continued(
+    site: Server, synced: Synced, mark: str
+) -> None:
+    url = f"{site.url}/models.json"
+    site.answers["/org/repo.json"] = ranged(LONG, mark)
+    with pytest.raises(SourceError, match="breaks off"):
+        synced(url)
+    site.asked.clear()
+    synced(url)
+    assert asked_for(site) == ["all"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda b: b[:-1], lambda b: b"x" + b, lambda _: b"", lambda b: b.replace(b"word", b"wort")],
+    ids=["shorter", "shifted", "emptied", "altered"],
+)
+def test_what_is_kept_is_used_only_as_it_was_written(
+    site: Server, synced: Synced, broken_off: str, cache: Path, change: Callable[[bytes], bytes]
+) -> None:
+    [file] = (cache / "vllm-launch/sources" / name_of(broken_off) / "http").iterdir()
+    file.write_bytes(change(file.read_bytes()))
+    synced(broken_off)
+    assert asked_for(site) == ["all"]
+    assert Path(Shelf([broken_off]).find("org/repo").path).read_bytes() == LONG
+
+
 # A new revision holds only if it can be read.
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from base64 import b64encode
-from hashlib import sha256
 from http.client import HTTPException, HTTPSConnection
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -13,15 +11,17 @@ from urllib.request import getproxies, proxy_bypass
 from .. import __version__
 from ..catalog.sources import is_address
 from ..errors import UsageError
+from .kept import Kept
 from .limits import SourceError, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
+    from .kept import Document
     from .limits import Limits
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 12  # what is lost at most of what came, where a server falls silent
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -31,9 +31,8 @@ class Client:
     def __init__(self, limits: Limits, kept: str, ca: str | None) -> None:
         """``kept`` is a directory for what servers mark with an ETag. Raises UsageError."""
         self.limits = limits
-        self.kept = kept
+        self.kept = Kept(kept, limits.file_bytes)
         self.left = limits.bytes
-        self.used: set[str] = set()  # the names in ``kept`` that were of use
         self._connections: dict[str, HTTPSConnection] = {}
         try:
             self.context = ssl.create_default_context(cafile=ca)
@@ -63,26 +62,30 @@ class Client:
 
     def _ask(self, url: str) -> bytes | str:
         """A document, or the address that it is to be had from."""
-        kept = self._kept(url)
-        response = self._response(url, {"If-None-Match": kept[0]} if kept else {})
+        kept = self.kept.get(url)
+        response = self._response(url, kept.asked if kept else {})
         status, whole = response.status, False
         try:
             if status in _REDIRECTS:
                 return _target(url, response.getheader("Location", ""))
-            if status == 304 and kept:
+            if kept is not None and kept.is_whole and status == 304:
                 whole = not response.read(1)
-                self._take(len(kept[1]), url)
-                return kept[1]
-            if status != 200:
+                self._take(kept.size, url)
+                return kept.body
+            begun = kept if kept is not None and not kept.is_whole else None
+            part = begun is not None and status == 206
+            if begun and (status == 416 or (part and not begun.is_continued(response.headers))):
+                self.kept.forget(url)
+                return url  # all of it
+            if status != 200 and not part:
                 raise SourceError(f"{url} answers {status} {shown(response.reason)}".rstrip())
-            body = self._body(response, url)
+            body = self._body(response, url, begun if part else None)
             whole = True
+            return body
         finally:
             if not whole:
                 response.close()
                 self._drop(url)
-        self._keep(url, response.getheader("ETag", ""), body)
-        return body
 
     def _response(self, url: str, headers: dict[str, str]) -> HTTPResponse:
         """The head of an answer; a connection that was closed meanwhile is opened once more."""
@@ -134,67 +137,47 @@ class Client:
         if connection is not None:
             connection.close()
 
-    def _body(self, response: HTTPResponse, url: str) -> bytes:
-        """All of an answer's body, if it is what was promised."""
+    def _body(self, response: HTTPResponse, url: str, begun: Document | None) -> bytes:
+        """All of a document, if it is what was promised, behind what there is of it already."""
+        self._refuse(response, url)
+        mark, size = response.getheader("ETag", ""), begun.size if begun else response.length
+        if size is not None and size > self.limits.file_bytes:
+            raise SourceError(f"{url} has {size} bytes; at most {self.limits.file_bytes}")
+        body = bytearray(begun.body if begun else b"")
+        try:
+            while chunk := response.read(_CHUNK):
+                body += chunk
+                if len(body) > self.limits.file_bytes:
+                    raise SourceError(f"{url} has more than {self.limits.file_bytes} bytes")
+            if size is not None and len(body) != size:
+                raise SourceError(f"{url} breaks off after {len(body)} of {size} bytes")
+        except BaseException:
+            if size is not None:
+                self.kept.begin(url, mark, size, bytes(body))
+            raise
+        self._take(len(body), url)
+        # That two answers are one document is the server's word: it is not taken for good.
+        self.kept.forget(url) if begun else self.kept.keep(url, mark, bytes(body))
+        return bytes(body)
+
+    def _refuse(self, response: HTTPResponse, url: str) -> None:
+        """Raise SourceError for what is no document."""
         kind = shown(response.getheader("Content-Type", "")).partition(";")[0]
         if "html" in kind:
             raise SourceError(f"{url} is a page ({kind}), not JSON")
         if response.getheader("Content-Encoding", "identity") != "identity":
             raise SourceError(f"{url} is compressed, which was not asked for")
-        promised = response.length
-        if promised is not None and promised > self.limits.file_bytes:
-            raise SourceError(f"{url} has {promised} bytes; at most {self.limits.file_bytes}")
-        parts, size = [], 0
-        while chunk := response.read(_CHUNK):
-            parts.append(chunk)
-            size += len(chunk)
-            if size > self.limits.file_bytes:
-                raise SourceError(f"{url} has more than {self.limits.file_bytes} bytes")
-        if promised is not None and size != promised:
-            raise SourceError(f"{url} breaks off after {size} of {promised} bytes")
-        self._take(size, url)
-        return b"".join(parts)
 
     def _take(self, size: int, url: str) -> None:
         self.left -= size
         if self.left < 0:
             raise SourceError(f"with {url} it is more than {self.limits.bytes} bytes in all")
 
-    def _path(self, url: str) -> str:
-        name = sha256(url.encode()).hexdigest()
-        self.used.add(name)
-        return os.path.join(self.kept, name)
-
-    def _kept(self, url: str) -> tuple[str, bytes] | None:
-        """The mark and the body that a server gave for an address before."""
-        try:
-            with open(self._path(url), "rb") as file:
-                mark, _, body = file.read(self.limits.file_bytes + _CHUNK).partition(b"\n")
-        except OSError:
-            return None
-        return (mark.decode("latin-1"), body) if mark else None
-
-    def _keep(self, url: str, mark: str, body: bytes) -> None:
-        """Keep a body under its mark: what was got before a failure is not got again."""
-        if not mark or not mark.isascii() or not mark.isprintable() or len(mark) > 200:
-            return
-        path = self._path(url)
-        os.makedirs(self.kept, mode=0o700, exist_ok=True)
-        with open(f"{path}.new", "wb") as file:
-            file.write(mark.encode() + b"\n" + body)
-        os.replace(f"{path}.new", path)
-
     def close(self) -> None:
         """Close every connection."""
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
-
-    def forget_unused(self) -> None:
-        """Remove what was kept and no longer asked for."""
-        for name in os.listdir(self.kept) if os.path.isdir(self.kept) else ():
-            if name not in self.used:
-                os.unlink(os.path.join(self.kept, name))
 
 
 def _target(url: str, location: str) -> str:

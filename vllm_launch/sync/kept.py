@@ -1,0 +1,116 @@
+"""What servers sent before, on the disk under the mark that they gave it: whole, or its beginning.
+
+A document is asked for again by its mark, and a beginning is continued by it, so that neither a
+failure elsewhere nor one in its own middle has all of it fetched once more.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+
+from ..model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from email.message import Message
+
+_LONGEST_MARK = 200
+_HEAD = 400  # bytes before the body, at most
+
+
+class Document(Record):
+    """A document, or as much of it as came."""
+
+    mark: str  # the server's ETag
+    size: int  # bytes of the whole
+    body: bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing."""
+        return len(self.body) == self.size
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """The headers that ask for what is missing, if this is still what the server has."""
+        if self.is_whole:
+            return {"If-None-Match": self.mark}
+        return {"Range": f"bytes={len(self.body)}-", "If-Range": self.mark}
+
+    def is_continued(self, headers: Message) -> bool:
+        """Whether a part, by its headers, is exactly what is missing of the same document."""
+        rest = f"bytes {len(self.body)}-{self.size - 1}/{self.size}"
+        length = headers.get("Content-Length", "")
+        return (
+            headers.get("Content-Range", "").strip() == rest
+            and headers.get("ETag", "") == self.mark
+            and length in ("", str(self.size - len(self.body)))
+        )
+
+
+class Kept:
+    """The documents of one source."""
+
+    def __init__(self, directory: str, most: int) -> None:
+        """``most`` is how many bytes a document may have."""
+        self.directory = directory
+        self.most = most
+        self.used: set[str] = set()  # the names that were of use
+
+    def get(self, url: str) -> Document | None:
+        """What there is of a document; None where that is nothing, or not as it was written."""
+        try:
+            with open(self._path(url), "rb") as file:
+                head, body = file.readline(_HEAD), file.read(self.most + 1)
+        except OSError:
+            return None
+        digest, _, rest = head.decode("latin-1").rstrip("\n").partition(" ")
+        size, _, mark = rest.partition(" ")
+        if not size.isdecimal() or digest != _digest(f"{rest}\n".encode("latin-1") + body):
+            return None
+        return Document(mark=mark, size=int(size), body=body)
+
+    def keep(self, url: str, mark: str, body: bytes) -> None:
+        """Keep a document under its mark."""
+        if _is_mark(mark):
+            self._write(url, Document(mark=mark, size=len(body), body=body))
+
+    def begin(self, url: str, mark: str, size: int, body: bytes) -> None:
+        """Keep a document's beginning; a mark that also stands for what is alike is none for it."""
+        if _is_mark(mark) and mark.startswith('"') and 0 < len(body) < size:
+            self._write(url, Document(mark=mark, size=size, body=body))
+
+    def forget(self, url: str) -> None:
+        """Ask for all of it the next time."""
+        try:
+            os.unlink(self._path(url))
+        except OSError:
+            return
+
+    def forget_unused(self) -> None:
+        """Remove what was not asked for."""
+        for name in os.listdir(self.directory) if os.path.isdir(self.directory) else ():
+            if name not in self.used:
+                os.unlink(os.path.join(self.directory, name))
+
+    def _path(self, url: str) -> str:
+        name = sha256(url.encode()).hexdigest()
+        self.used.add(name)
+        return os.path.join(self.directory, name)
+
+    def _write(self, url: str, document: Document) -> None:
+        path = self._path(url)
+        rest = f"{document.size} {document.mark}\n".encode("latin-1") + document.body
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        with open(f"{path}.new", "wb") as file:
+            file.write(f"{_digest(rest)} ".encode() + rest)
+        os.replace(f"{path}.new", path)
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _is_mark(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and len(text) <= _LONGEST_MARK
