@@ -44,9 +44,9 @@ def is_wanted(entry: Entry, wanted: Wanted) -> bool:
     if wanted.verified and not entry.verified.issuperset(wanted.verified):
         return False
     owner = entry.id.partition("/")[0]
-    if wanted.providers and not _any_of(wanted.providers, (owner, entry.provider)):
+    if wanted.providers and not any_of(wanted.providers, (owner, entry.provider)):
         return False
-    if wanted.tasks and not _any_of(wanted.tasks, entry.tasks):
+    if wanted.tasks and not any_of(wanted.tasks, entry.tasks):
         return False
     if not wanted.least and not wanted.most:
         return True
@@ -54,7 +54,7 @@ def is_wanted(entry: Entry, wanted: Wanted) -> bool:
     return size is not None and wanted.least <= size <= (wanted.most or size)
 
 
-def _any_of(words: Iterable[str], there: Iterable[str]) -> bool:
+def any_of(words: Iterable[str], there: Iterable[str]) -> bool:
     """Whether one of some words is there; case and punctuation do not matter."""
     return not {_plain(word) for word in words}.isdisjoint(map(_plain, there))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..catalog.index import entries
-from ..catalog.search import Wanted, is_wanted, ranked
+from ..catalog.search import Wanted, any_of, is_wanted, ranked
 from ..catalog.shelf import Shelf
 from ..errors import LaunchError, NothingFits, UsageError
 from ..streams import answer, remark
@@ -22,11 +22,12 @@ def run(invocation: Invocation, settings: Settings) -> int:
     shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
     _refuse_what_changes_nothing(settings)
     there = _entries(shelf)
-    found = [entry for entry in there if is_wanted(entry, _wanted(settings, shelf))]
+    wanted = _wanted(settings, shelf, there)
+    found = [entry for entry in there if is_wanted(entry, wanted)]
     if invocation.command.name == "recipes search":
         found = ranked(found, [invocation.argument or "", *invocation.more])
     if not found:
-        remark(f"none of {len(there)} recipes is like that{_closest(there, settings)}\n")
+        remark(f"none of {len(there)} recipes is like that\n")
     fitting = None
     if settings["fits"] and found:
         from .fitting import fitting_variants
@@ -63,10 +64,18 @@ def _entries(shelf: Shelf) -> list[Entry]:
     return there
 
 
-def _wanted(settings: Settings, shelf: Shelf) -> Wanted:
-    """What the list is narrowed to. Raises UsageError for hardware that there is none of."""
-    for name in settings.listed("verified"):
-        _require_known(name, settings.source("verified"), shelf)
+def _wanted(settings: Settings, shelf: Shelf, there: Sequence[Entry]) -> Wanted:
+    """What the list is narrowed to. Raises UsageError for a word that nothing has."""
+    for name, noun, words in (
+        ("verified", "hardware", _hardware),
+        ("task", "task", _tasks),
+        ("provider", "provider", _providers),
+    ):
+        asked = settings.listed(name)
+        known = words(shelf, there) if asked else []
+        for word in asked:
+            if word not in known and (name == "verified" or not any_of((word,), known)):
+                raise _unknown(settings.source(name), noun, word, known)
     return Wanted(
         providers=settings.listed("provider"),
         tasks=settings.listed("task"),
@@ -76,27 +85,26 @@ def _wanted(settings: Settings, shelf: Shelf) -> Wanted:
     )
 
 
-def _require_known(hardware: str, source: str, shelf: Shelf) -> None:
-    profiles = {name: 0 for each in shelf.libraries for name in each.taxonomy.hardware_profiles}
-    if hardware not in profiles:
-        from ..catalog.kinds import closest
-
-        known = f"known: {', '.join(profiles)}"
-        raise UsageError(
-            f"{source}: unknown hardware {hardware!r}",
-            hint=" ".join(filter(None, (closest(hardware, profiles), known))),
-        )
+def _hardware(shelf: Shelf, _: Sequence[Entry]) -> list[str]:
+    return [name for each in shelf.libraries for name in each.taxonomy.hardware_profiles]
 
 
-def _closest(there: Sequence[Entry], settings: Settings) -> str:
-    """What may have been meant by a provider or a task that no recipe has."""
+def _tasks(shelf: Shelf, there: Sequence[Entry]) -> list[str]:
+    named = [task.id for each in shelf.libraries for task in each.taxonomy.tasks]
+    return [*named, *(task for entry in there for task in entry.tasks)]
+
+
+def _providers(_: Shelf, there: Sequence[Entry]) -> list[str]:
+    both = [name for entry in there for name in (entry.provider, entry.id.partition("/")[0])]
+    return [name for name in both if name]
+
+
+def _unknown(source: str, noun: str, word: str, known: Sequence[str]) -> UsageError:
     from ..catalog.kinds import closest
 
-    providers = [name for e in there for name in (e.provider, e.id.partition("/")[0])]
-    tasks = [task for entry in there for task in entry.tasks]
-    near = [closest(word, providers) for word in settings.listed("provider")]
-    near += [closest(word, tasks) for word in settings.listed("task")]
-    return "".join(f"; {text}" for text in near if text)
+    names = list(dict.fromkeys(known))
+    hint = (closest(word, names), f"known: {', '.join(names) or 'none'}")
+    return UsageError(f"{source}: unknown {noun} {word!r}", hint=" ".join(filter(None, hint)))
 
 
 def _print(
