@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from vllm_launch.catalog.shelf import Shelf
-from vllm_launch.commands.lint import faults_in, files_of
+from vllm_launch.commands.lint import faults_in
+from vllm_launch.commands.lint_files import files_of
 from vllm_launch.vllm_options import load
 
 

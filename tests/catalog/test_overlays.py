@@ -332,6 +332,24 @@ def test_an_overlay_that_says_nothing_changes_nothing(over: Over, text: str) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("features: {spce: null}", ["overlay:1:12: features.spce: there is no 'spce' here"]),
+        ("# x\nnotes: null", ["overlay:2:1: notes: there is no 'notes' here"]),
+        ("features: {reasoning: null}", []),
+        ("presets: {tuned: {json_args: {--speculative-config: {zzz: null}}}}", []),
+    ],
+    ids=["a feature", "a key", "what is there", "a key of JSON, where null is a value"],
+)
+def test_what_takes_nothing_away_is_noted(
+    over: Over, tmp_path: Path, text: str, told: list[str]
+) -> None:
+    path = tmp_path / "config/vllm-launch/recipes/org/repo.yaml"
+    warnings = [str(each).replace(str(path), "overlay") for each in over(text).library.warnings]
+    assert [each.partition(" to take away")[0] for each in warnings] == told
+
+
 # The merge as a law: what it makes of plain data is what a few lines of plain Python make of it.
 
 KEYS = st.sampled_from("abc")
@@ -369,7 +387,7 @@ def merged(below: object, above: object) -> object:
 def laid(below: object, above: object) -> object:
     reading = Reading("recipe", own=False)
     found = plain(merge(node(below), of_file(node(above), "overlay"), reading))
-    assert reading.problems == []
+    assert all("to take away" in each.message for each in reading.problems)
     return found
 
 

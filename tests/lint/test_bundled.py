@@ -6,7 +6,8 @@ import pytest
 
 from vllm_launch.catalog.library import bundled
 from vllm_launch.catalog.shelf import Shelf
-from vllm_launch.commands.lint import faults_in, files_of
+from vllm_launch.commands.lint import faults_in
+from vllm_launch.commands.lint_files import files_of
 from vllm_launch.lint import settled
 from vllm_launch.model.vllm import VllmOptions
 

@@ -290,3 +290,84 @@ def test_a_file_that_nothing_reads_is_told(run: Run, recipe_file: Callable[[str]
     ]  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert run("recipes", "lint", str(path)).stdout.startswith("0 errors, 0 warnings")
+
+
+OVERLAY = "model: {docker_image: null}\nfeatures: {spec: null}\n"
+
+
+@pytest.fixture
+def overlays(recipe_file: Callable[[str], Path]) -> Path:
+    """The overlays of a recipes directory: over its own recipe, over a bundled one, over none."""
+    root = recipe_file(CLEAN).parents[2] / "overlays"
+    for name, text in {
+        "org/repo.yaml": OVERLAY,
+        "openai/gpt-oss-20b.yaml": 'model: {base_args+: ["--frobnicate"]}\n',
+        "org/rpeo.yaml": OVERLAY,
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_an_overlay_goes_by_the_path_that_was_given(
+    run: Run, overlays: Path, tmp_path: Path
+) -> None:
+    path = os.path.relpath(overlays / "org/repo.yaml", tmp_path)
+    assert run("recipes", "lint", path).stdout.startswith(f"{path}:1:9: warning LINT_FORMAT\n")
+
+
+OWN = [
+    "org/repo.yaml:1 there is no 'docker_image' here to take away",
+    "org/repo.yaml:2 there is no 'spec' here to take away",
+]
+BUNDLED = ["openai/gpt-oss-20b.yaml:1 the flag --frobnicate is unknown: no release from 0.24.0"]
+NONE = ["org/rpeo.yaml:None no recipe has this id"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("..", [*BUNDLED, *OWN, *NONE]),
+        (".", [*BUNDLED, *OWN, *NONE]),
+        ("org/repo.yaml", OWN),
+        ("openai/gpt-oss-20b.yaml", BUNDLED),
+    ],
+    ids=["its recipes directory", "its directory", "itself", "one over a bundled recipe"],
+)
+def test_overlays_are_looked_at_with_what_they_go_over(
+    run: Run, overlays: Path, path: str, expected: list[str]
+) -> None:
+    done = run("recipes", "lint", "--output", "json", os.path.normpath(overlays / path))
+    found = [
+        f"{Path(one['file']).relative_to(overlays)}:{one['line']} {one['what']}"
+        for one in json.loads(done.stdout)["lint"]["faults"]
+        if one["file"].startswith(str(overlays))
+    ]
+    assert [text.partition(" to 0.33.0")[0] for text in found] == expected
+
+
+def test_an_overlay_over_nothing(run: Run, overlays: Path) -> None:
+    path = overlays / "org/rpeo.yaml"
+    done = run("recipes", "lint", str(path))
+    assert done.stderr.startswith(
+        f"error: {path} is an overlay, and no recipe has the id 'org/rpeo'\n"
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_the_users_own_overlays_are_looked_at_without_a_path(run: Run, tmp_path: Path) -> None:
+    own = tmp_path / ".config/vllm-launch/recipes"
+    (own / "openai").mkdir(parents=True)
+    (own / "openai/gpt-oss-20b.yaml").write_text("features: {nothing: null}\n")
+    (own / "openai/gpt-oss-20B.yaml").write_text("{}\n")
+    for words in ((), (str(own),)):
+        done = run("recipes", "lint", "--output", "json", *words)
+        found = [
+            (Path(one["file"]).name, one["severity"], one["what"])
+            for one in json.loads(done.stdout)["lint"]["faults"]
+            if one["file"].startswith(str(own))
+        ]
+        assert found == [
+            ("gpt-oss-20B.yaml", "warning", "no recipe has this id"),
+            ("gpt-oss-20b.yaml", "warning", "there is no 'nothing' here to take away"),
+        ]

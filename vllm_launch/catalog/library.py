@@ -183,6 +183,15 @@ class Library:
             found = self._overlays_of[recipe_id] = there
         return found
 
+    def with_overlays(self, directories: tuple[str, ...]) -> Library:
+        """The same recipes, with these overlays over them, the nearest last, and no others."""
+        from copy import copy
+
+        library = copy(self)
+        library.overlays = directories
+        library._recipes, library._files, library._overlays_of = {}, {}, {}
+        return library
+
     def _overlaid(self, root: Node, path: str, reading: Reading) -> Node:
         """A recipe's tree with an overlay laid over it."""
         from .overlays import merge, of_file

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Entry: TypeAlias = tuple[str, int, int, Node]
 
+_DATA = "json_args"  # where null is a value: it takes a key of a flag's JSON away
+
 
 def of_file(node: Node, file: str) -> Node:
     """A tree whose every line knows its file."""
@@ -63,6 +65,9 @@ def _apply(entry: Entry, entries: dict[str, Entry], reading: Reading, path: str)
     target = key.removesuffix("+")
     there = entries.get(target)
     below = f"{path}.{target}" if path else target
+    if child[0] == "null" and there is None and _DATA not in path.split("."):
+        missing = f"there is no {target!r} here to take away"
+        reading.problem(("text", line, column, key, ""), below, missing, warning=True)
     if target != key:
         joined = _appended(there, entry, reading, below)
         if joined is not None:

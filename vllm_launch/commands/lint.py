@@ -11,6 +11,7 @@ from ..lint import CODES, Fault, faults_of_file, faults_of_recipe, settled
 from ..lint.run import of_problems
 from ..streams import answer, remark
 from ..vllm_options import load
+from .lint_files import chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from ..commandline import Invocation
     from ..model.vllm import VllmOptions
     from ..settings import Settings
-
-    # The directory that lends the words, the file, its kind, and its id where overlays count.
-    Job = tuple[Library, str, str, str]
-
-_RECIPES = (".yaml", ".yml", ".json")
+    from .lint_files import Job
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
@@ -38,9 +35,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
         raise UsageError("--dry-run goes with --fix", hint="lint changes nothing without --fix")
     shelf = Shelf(settings.listed("recipes_dir"), settings.listed("sources"))
     paths = () if invocation.argument is None else (invocation.argument, *invocation.more)
-    jobs = list(dict.fromkeys(job for path in paths or (None,) for job in _jobs(shelf, path)))
-    whole = [library for path in paths or (None,) for library in _directories(shelf, path)]
-    passed_over = list(ignored(whole, jobs))
+    jobs, passed_over = chosen(shelf, paths)
     found, tried = _lint(jobs, passed_over)
     if settings["fix"]:
         from .lint_fix import mend
@@ -69,63 +64,6 @@ def _print(found: list[Fault], files: int, tried: int, settings: Settings) -> No
         answer(envelope("lint", lint.record(found, files, tried)))
     else:
         answer(lint.text(found, files, tried))
-
-
-def _jobs(shelf: Shelf, path: str | None) -> Iterator[Job]:
-    """The files to look at: of a directory, all of them; of none, those of all in use."""
-    if path is None or os.path.isdir(path):
-        for library in _directories(shelf, path):
-            yield from files_of(library)
-    elif os.path.isfile(path) and path.endswith(_RECIPES):
-        yield shelf.lender(path), path, "recipe", ""
-    else:
-        what = "no recipe file" if os.path.exists(path) else "not there"
-        raise UsageError(f"{path} is {what}", hint="name a recipe file, or a recipes directory")
-
-
-def _directories(shelf: Shelf, path: str | None) -> Iterable[Library]:
-    if path is None:
-        return shelf.libraries
-    return [shelf.directory(path)] if os.path.isdir(path) else ()
-
-
-def ignored(libraries: Iterable[Library], jobs: Iterable[Job]) -> Iterator[Fault]:
-    """Files among the recipes of a directory that nothing reads, by their place or their name."""
-    read = {path for _, path, *_ in jobs}
-    for library in libraries:
-        for folder in ("models", "strategies", "kv_store"):
-            for at, _, names in os.walk(os.path.join(library.directory, folder)):
-                for name in sorted(names):
-                    path = os.path.join(at, name)
-                    if name.endswith(_RECIPES) and name[0] != "." and path not in read:
-                        shown = library.shown(path)
-                        plain = "".join(c if c.isprintable() else " " for c in shown)
-                        yield _ignored(plain, folder)
-
-
-def _ignored(file: str, folder: str) -> Fault:
-    form = "models/ORG/REPO.yaml" if folder == "models" else f"{folder}/NAME.yaml"
-    return Fault(
-        code="LINT_IGNORED",
-        severity="warning",
-        file=file,
-        what="nothing reads this file",
-        remedy=f"Its place is {form}, in letters that no shell obeys, and each name once.",
-    )
-
-
-def files_of(library: Library) -> Iterator[Job]:
-    """The files of a recipes directory: words, strategies, stores, recipes."""
-    taxonomy = os.path.join(library.directory, "taxonomy.yaml")
-    if os.path.isfile(taxonomy):
-        yield library, taxonomy, "taxonomy", ""
-    for kind, folder in (("strategy", "strategies"), ("kv_store", "kv_store")):
-        for path in library.files(folder):
-            yield library, path, kind, ""
-    for recipe_id in library.recipe_ids():
-        recipe = library.path_of(recipe_id)
-        if recipe is not None:
-            yield library, recipe, "recipe", recipe_id
 
 
 def _lint(jobs: list[Job], passed_over: Iterable[Fault]) -> tuple[list[Fault], int]:

@@ -10,10 +10,8 @@ from ..streams import answer, remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..catalog.library import Library
     from ..lint import Edit, Fault
-
-    Job = tuple[Library, str, str, str]
+    from .lint_files import Job
 
 
 def mend(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
