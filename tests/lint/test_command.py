@@ -200,6 +200,24 @@ def test_fix_changes_the_file_and_prints_how(run: Run, recipe_file: Callable[[st
     assert [each.name for each in path.parent.iterdir()] == ["repo.yaml"]
 
 
+def test_fix_leaves_links_and_read_only_files_alone(
+    run: Run, recipe_file: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = recipe_file(MENDABLE)
+    elsewhere = tmp_path / "elsewhere.yaml"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    done = run("recipes", "lint", "--fix", str(path.parents[2]))
+    assert done.stderr == f"{path}: a link is not mended; name {elsewhere}, if that is yours\n"
+    path.unlink()
+    elsewhere.rename(path)
+    path.chmod(0o444)
+    done = run("recipes", "lint", "--fix", str(path))
+    assert done.stderr == f"{path}: it is read-only, and not mended\n"
+    assert path.read_text() == MENDABLE
+    assert done.returncode == 4
+
+
 def test_a_dry_run_of_fix_changes_nothing(run: Run, recipe_file: Callable[[str], Path]) -> None:
     path = recipe_file(MENDABLE)
     done = run("recipes", "lint", "--fix", "--dry-run", str(path))

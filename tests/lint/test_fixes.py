@@ -13,6 +13,7 @@ from vllm_launch.catalog.files import parse
 from vllm_launch.catalog.tree import plain
 from vllm_launch.lint.fault import Edit
 from vllm_launch.lint.fixes import mended
+from vllm_launch.lint.meaning import says_the_same
 
 # A recipe with every fault that is mended, in every way to write a list, with and without quotes,
 # comments where they might get lost, odd layout; and what is to become of it.
@@ -167,6 +168,7 @@ def test_a_list_is_what_the_edits_say(words: list[str], block: bool, data: st.Da
     ]
     after, left = mended(text, asked)
     assert left == []
+    assert says_the_same(text, after, asked)
     wanted = [
         w
         for word, each in zip(words, new, strict=True)
@@ -183,3 +185,38 @@ def test_the_example_says_what_it_says(tmp_path: Path) -> None:
     for text in (BEFORE, AFTER):
         _, problems, *_ = parse(text.encode(), str(tmp_path), is_json=False)
         assert problems == []
+
+
+SPLIT = Edit(file="", line=2, column=3, word="--x 1", words=("--x", "1"))
+TAKEN = Edit(file="", line=2, column=3, word="--x 1", words=())
+RENAMED = Edit(file="", line=1, column=1, word="a", words=("b",))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "edits", "same"),
+    [
+        ('a:\n- "--x 1"', 'a:\n- "--x"\n- "1"', [SPLIT], True),
+        ('a:\n- "--x 1"', 'a:\n- "--x"\n- 1', [SPLIT], False),
+        ('a:\n- "--x 1"\n- &b 2', 'a:\n- "--x"\n- "1"\n- 2', [SPLIT], True),
+        ('a:\n- "--x 1"\nb: 1', 'a:\n- "--x"\n- "1"\nb: "1"', [SPLIT], False),
+        ('a:\n- "--x 1"\nb: 1', 'a:\n- "--x"\n- "1"', [SPLIT], False),
+        ('a:\n- "--x 1"', "a:", [TAKEN], True),
+        ('a:\n- "--x 1"', "a: []", [], False),
+        ("a: 1", "b: 1", [RENAMED], True),
+        ("a: 1", "b: 2", [RENAMED], False),
+        ("a: 1", "b: [", [RENAMED], False),
+    ],
+    ids=[
+        "as asked", "another kind", "an anchor", "a value elsewhere", "a key gone", "all taken",
+        "all taken unasked", "a key", "a key's value", "no YAML any more",
+    ],
+)  # fmt: skip
+def test_whether_a_mended_text_says_what_it_said(
+    before: str, after: str, edits: list[Edit], same: bool
+) -> None:
+    assert says_the_same(before, after, edits) is same
+
+
+def test_mending_again_changes_nothing(lint: Lint) -> None:
+    once, _ = mended(BEFORE, edits(lint, BEFORE))
+    assert mended(once, edits(lint, once))[0] == once

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from ..errors import LaunchError
 from ..lint.fixes import mended
+from ..lint.meaning import says_the_same
 from ..streams import answer, remark
 
 TYPE_CHECKING = False
@@ -27,17 +29,31 @@ def mend(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
 
 
 def _mend(path: str, shown: str, edits: list[Edit], *, only_print: bool) -> None:
-    if path.endswith(".json"):
-        remark(f"{shown}: JSON is not mended\n")
+    why_not = _why_not(path)
+    if why_not:
+        remark(f"{shown}: {why_not}\n")
         return
     before = _read(path)
     after, left = mended(before, edits)
+    if not says_the_same(before, after, [each for each in edits if each not in left]):
+        after, left = before, edits
     for edit in left:
         remark(f"{shown}:{edit.line}:{edit.column}: {edit.word!r} is left: mend it by hand\n")
     if after != before:
         answer(_difference(before, after, shown))
         if not only_print:
             _write(path, after)
+
+
+def _why_not(path: str) -> str:
+    """Why a file is not mended; "" where it is."""
+    if path.endswith(".json"):
+        return "JSON is not mended"
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        return f"a link is not mended; name {os.path.realpath(path)}, if that is yours"
+    # Another file could be put in its place even so, and root may write to any.
+    return "" if status.st_mode & 0o222 else "it is read-only, and not mended"
 
 
 def _read(path: str) -> str:
@@ -47,7 +63,6 @@ def _read(path: str) -> str:
 
 def _write(path: str, text: str) -> None:
     """Put the new text in the file's place at once, so that no half of it is ever there."""
-    path = os.path.realpath(path)
     partial = f"{path}.{os.getpid()}"
     try:
         with open(partial, "x", encoding="utf-8", newline="") as file:
