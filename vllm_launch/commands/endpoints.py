@@ -46,7 +46,8 @@ def _value(text: str, place: str, option: str) -> dict[str, str]:
 
 def refuse_ports(endpoints: Mapping[str, str], deployment: Deployment, option: str) -> None:
     """Raise UsageError for a machine's address with a port behind it: the plan has the port."""
-    from ..resolve.parts import address_parts, parts
+    from ..resolve.parts import parts
+    from ..resolve.placeholders import address_parts
 
     for name in address_parts(parts(deployment)):
         host, colon, port = endpoints.get(name, "").rpartition(":")
