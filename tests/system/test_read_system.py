@@ -14,8 +14,9 @@ import pytest
 
 from tests.children import children
 from tests.system.conftest import Tree
+from vllm_launch.host import child
 from vllm_launch.host import system as room
-from vllm_launch.host.system import apart, read_system
+from vllm_launch.host.system import read_system, run_collectors
 from vllm_launch.host.system.transport import facts_from, plain
 from vllm_launch.model.system import (
     HugePool,
@@ -116,7 +117,7 @@ def test_a_reader_that_never_returns() -> None:
 
     pipe, _ = os.pipe()
     started = monotonic()
-    facts = apart.read_apart([(("shm",), hang), (("nofile",), lambda: {"nofile": 7})], 0.6)
+    facts = run_collectors([(("shm",), hang), (("nofile",), lambda: {"nofile": 7})], 0.6)
     assert monotonic() - started < 5
     assert (facts.shm, facts.nofile) == (None, 7)
     assert facts.why_unknown("shm") == "no answer in 0.3 s"
@@ -126,7 +127,7 @@ def test_a_child_that_dies() -> None:
     def die() -> dict[str, object]:
         os._exit(3)
 
-    facts = apart.read_apart([(("shm", "disk"), die)], 2.0)
+    facts = run_collectors([(("shm", "disk"), die)], 2.0)
     assert facts.why_unknown("shm") == facts.why_unknown("disk") == "no answer in 2 s"
 
 
@@ -134,7 +135,7 @@ def test_a_reader_that_raises() -> None:
     def fail() -> dict[str, object]:
         raise PermissionError(13, "Permission denied")
 
-    facts = apart.read_apart([(("shm",), fail)], 2.0)
+    facts = run_collectors([(("shm",), fail)], 2.0)
     assert facts.why_unknown("shm") == "Permission denied"
 
 
@@ -142,7 +143,7 @@ def test_no_child_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(apart.os, "fork", refuse)
+    monkeypatch.setattr(child.os, "fork", refuse)
     assert read_system(Wanted(ports=(("", 0),))).ports is not None
 
 

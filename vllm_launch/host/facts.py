@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from ..model.host import HostFacts
-from . import amd, apart, cpu, memory, nvidia, pci
+from . import amd, child, cpu, drivers, memory, nvidia, pci
 from .facts_file import from_dict, load, save, to_dict
 
 __all__ = ["from_dict", "load", "read_host", "save", "to_dict"]
 
 
-def read_host(root: str = "/", seconds: float = apart.SECONDS) -> HostFacts:
+def read_host(root: str = "/", seconds: float = child.SECONDS) -> HostFacts:
     """What this machine has. Never raises: what could not be read is in ``looked_for``.
 
     No driver holds it up longer than ``seconds``.
     """
-    begun = apart.begin({"NVIDIA GPUs": nvidia.read, "AMD GPUs": amd.read}, root, seconds)
+    begun = drivers.begin({"NVIDIA GPUs": nvidia.read, "AMD GPUs": amd.read}, root, seconds)
     total, available = memory.read(root)
     host = cpu.read(root)
     unread = [("memory (/proc/meminfo)", "not readable")] if total is None else []
     unread += [("CPU model (/proc/cpuinfo)", "not named there")] if host.cpu_model is None else []
-    from_nvidia, from_amd = apart.finish(begun, seconds)
+    from_nvidia, from_amd = drivers.finish(begun, seconds)
     return host.replace(
         gpus=from_nvidia.gpus + from_amd.gpus,
         memory_bytes=total,

@@ -20,7 +20,7 @@ SECONDS = 4.0  # for the devices; one that has not answered by then is told apar
 def read(root: str = "/", seconds: float = SECONDS) -> HostFacts:
     """The NVIDIA part of the host facts. ``root`` is where /proc and /sys are looked for.
 
-    A driver that hangs before it lists its GPUs holds this up: see ``apart``.
+    A driver that hangs before it lists its GPUs holds this up: see ``child``.
     """
     from importlib import import_module  # untyped package: no stubs to ask of those who check us
     from time import monotonic

@@ -2,7 +2,7 @@
 
 A driver call that hangs cannot be taken back, only left behind: daemon threads
 wait for it. The process that has such a thread may itself be unable to exit,
-which is why ``apart`` puts all of this into a child process.
+which is why ``child`` puts all of this into a process of its own.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...model.system import Wanted
-    from .apart import Collector
+    from .gather import Collector
 
 
 def collectors(wanted: Wanted, root: str, around: Mapping[str, str]) -> list[Collector]:

@@ -15,7 +15,7 @@ from tests.children import children
 from tests.host import nvml_stub
 from tests.host.conftest import timed
 from tests.host.machines import MACHINES, Machine
-from vllm_launch.host import amd, apart, facts, nvidia
+from vllm_launch.host import amd, child, drivers, facts, nvidia
 from vllm_launch.host.together import Late, together, within
 from vllm_launch.model.host import Gpu, HostFacts
 
@@ -70,10 +70,10 @@ def says_much(root: str, seconds: float) -> HostFacts:
     ],
 )
 def test_a_read_in_a_child(
-    capfd: pytest.CaptureFixture[str], read: apart.Read, expected: HostFacts
+    capfd: pytest.CaptureFixture[str], read: drivers.Read, expected: HostFacts
 ) -> None:
     before = children()
-    assert apart.read_apart({"GPUs": read}, "/") == [expected]
+    assert drivers.read_drivers({"GPUs": read}, "/") == [expected]
     assert capfd.readouterr() == ("", "")
     assert children() == before
 
@@ -81,7 +81,7 @@ def test_a_read_in_a_child(
 def test_one_that_hangs_holds_nobody_up() -> None:
     before, started = children(), time.monotonic()
     reads = {"one": hangs, "two": healthy, "three": hangs}
-    one, two, three = apart.read_apart(reads, "/", 0.5)
+    one, two, three = drivers.read_drivers(reads, "/", 0.5)
     assert time.monotonic() - started < MOST_SECONDS
     assert one.looked_for == (("one", "no answer in 0.5 s: the driver hangs"),)
     assert two == healthy("", 0)
@@ -94,19 +94,19 @@ def test_without_another_process_it_is_read_here(monkeypatch: pytest.MonkeyPatch
         raise OSError("no process to be had")
 
     monkeypatch.setattr(os, "fork", refuse)
-    one, two = apart.read_apart({"one": healthy, "two": raises}, "/")
+    one, two = drivers.read_drivers({"one": healthy, "two": raises}, "/")
     assert one == healthy("", 0)
     assert two.looked_for == (("two", "failed: RuntimeError: no such luck"),)
 
 
 def test_an_interrupt_leaves_no_child_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(children: list[apart.Child], seconds: float) -> None:
+    def interrupted(children: list[child.Child], seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(apart, "_collect", interrupted)
+    monkeypatch.setattr(child, "_receive", interrupted)
     before = children()
     with pytest.raises(KeyboardInterrupt):
-        apart.read_apart({"one": hangs}, "/")
+        drivers.read_drivers({"one": hangs}, "/")
     assert children() == before
 
 
