@@ -524,7 +524,13 @@ POOLS = ("serve", FLASH, "--hardware", "gb200", "--strategy", "pd_cluster")
             "no such role",
             (*TWO_NODES, "--role", "decode", "--node-rank", "0"),
             "the deployment has no process decode 0",
-            "it has: head 0, worker 1; see --nodes",
+            "it has: head 0, worker 1; see --strategy",
+        ),
+        case(
+            "a role that a store would bring",
+            (*TWO_NODES, "--role", "master"),
+            "the deployment has no process master",
+            "it has: head 0, worker 1; see --kv-offload",
         ),
         case(
             "nothing filled in",

@@ -220,6 +220,15 @@ def test_a_start_may_take_as_long_as_a_cold_one_does() -> None:
     assert thing["spec"]["progressDeadlineSeconds"] > 5340
 
 
+@pytest.mark.parametrize(("words", "seconds"), [((), 120), (("--shutdown-timeout", "300"), 330)])
+def test_a_server_has_time_to_answer_what_was_asked_before(
+    words: tuple[str, ...], seconds: int
+) -> None:
+    deployment = with_arguments(resolved(hardware="h200"), *words)
+    (thing,) = cluster(brief(deployment)).of("Deployment")
+    assert thing["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == seconds
+
+
 @pytest.mark.parametrize(("minutes", "threshold"), [(10, 60), (240, 1440)])
 def test_another_time_to_start_may_be_given(minutes: int, threshold: int) -> None:
     (pod,) = cluster(brief(resolved(hardware="h200"), startup_minutes=minutes)).pods

@@ -115,11 +115,9 @@ def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
     process = plan.deployment.processes[0]
     role, rank = settings["role"], settings["node_rank"]
     if role not in (None, process.role) or rank not in (None, process.rank):
-        wanted = " ".join(str(part) for part in (role, rank) if part is not None)
-        raise UsageError(
-            f"the deployment has no process {wanted}",
-            hint=f"it has: {process.role} {process.rank}; see --nodes",
-        )
+        from .roles import no_process
+
+        raise no_process([process.title], settings)
     if placeholders(process):
         from ..resolve.parts import parts
         from ..resolve.placeholders import unfilled

@@ -35,6 +35,12 @@ _USUAL = {
     "bind": "every address of this machine",
     "device": "Mooncake picks",
 }
+# The option that a deployment has a role by, where it is not --nodes.
+_MADE_BY = {
+    **dict.fromkeys(("prefill", "decode", "router", "proxy"), "--strategy"),
+    **dict.fromkeys(("instance", "store", "master", "companion"), "--kv-offload"),
+    **dict.fromkeys(("etcd", "nats", "frontend"), "--frontend"),
+}
 # What is filled in for a run; an export has its engine do it.
 COMMANDS = ("serve", "check", "explain", "verify")
 
@@ -142,12 +148,20 @@ def _asked(
         there = [f"{role} {number}" for role, number in dict.fromkeys(numbered)]
         more = [f"and {len(there) - 8} more"] if len(there) > 9 else []
         there = there[:8] + more if more else there
-        wanted = " ".join(str(part) for part in (role, rank) if part is not None)
-        raise UsageError(
-            f"the deployment has no process {wanted}",
-            hint=f"it has: {', '.join(there)}; see --nodes",
-        )
+        raise no_process(there, settings)
     return found
+
+
+def no_process(there: Sequence[str], settings: Settings) -> UsageError:
+    """The error for a role or rank that a deployment has not; ``there`` are those that it has."""
+    role, rank = settings["role"], settings["node_rank"]
+    wanted = " ".join(str(part) for part in (role, rank) if part is not None)
+    has = any(role == name.partition(" ")[0] for name in there)
+    option = "--nodes" if has else _MADE_BY.get(role, "--nodes")
+    return UsageError(
+        f"the deployment has no process {wanted}",
+        hint=f"it has: {', '.join(there)}; see {option}",
+    )
 
 
 def _number(part: Part, deployment: Deployment) -> int:

@@ -289,6 +289,17 @@ def test_with_pyxis_servers_run_in_the_image_and_the_router_beside_them(first_no
     assert beside[beside.index("node") + 1] == "beside"
 
 
+@pytest.mark.parametrize("name", ["a,b", "a:b"])
+def test_with_pyxis_a_directory_that_enroot_would_take_apart_is_refused(first_node, tmp_path, name):
+    text = script(layout("one server", endpoints=False), pyxis=True)
+    done, steps = first_node(text, HF_HOME=f"{tmp_path}/{name}")
+    assert (done.returncode, steps) == (1, [])
+    logs = f"{tmp_path}/model-7"
+    assert done.stderr == (
+        f"enroot cannot mount {logs} and {tmp_path}/{name}: there is a colon or comma in them\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("image", "named"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ..readiness import startup_seconds
+from ..readiness import startup_seconds, stop_seconds
 from .addresses import CONFIG_DIRECTORY, ENTRIES, OWN, POD_IP
 from .needs import masks, needs_of, page_resource, quantity
 from .probes import listening_probes, router_probes, server_probes, sidecar_probe
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HUB_CACHE = "/root/.cache/huggingface"  # where the images' user has it
 _SHM = "/dev/shm"  # noqa: S108 - the mount itself
-_GRACE = {True: 120, False: 30}  # seconds to end in: a server's, another's
+_GRACE = 30  # seconds to end in, of what is no server
 # Where those that speak no HTTP listen, unless their words say otherwise.
 _PORTS = {"master": 50051, "etcd": 2379, "nats": 4222}
 
@@ -63,7 +63,7 @@ class Pods:
     def _template(self, group: Group, part: Part, run: Run) -> dict[str, Any]:
         needs = needs_of(part, self.brief.deployment, alone=group.size == 1)
         spec: dict[str, Any] = {
-            "terminationGracePeriodSeconds": _GRACE[group.serves],
+            "terminationGracePeriodSeconds": stop_seconds(part) if group.serves else _GRACE,
             # A Service named "vllm" would set VLLM_PORT in here, which vLLM takes for its own.
             "enableServiceLinks": False,
             "automountServiceAccountToken": False,

@@ -138,6 +138,8 @@ _ADDRESSES = """\
 
 _CONTAINER = """\
   export HF_HOME=${{HF_HOME:-$HOME/.cache/huggingface}}
+  [[ $logs$HF_HOME != *[,:]* ]] ||
+    fail "enroot cannot mount $logs and $HF_HOME: there is a colon or comma in them"
   mkdir -p "$HF_HOME"
   step all --no-container-entrypoint --container-writable --container-image={image} \\
     --container-mounts="$logs:$logs,$HF_HOME:$HF_HOME"{mounts} \\
