@@ -124,7 +124,12 @@ def test_programs_get_products(operator: Operator, sides: tuple[Path, Path]) -> 
     assert {key: change[key] for key in ("kind", "role", "name", "old", "new")} == {
         "kind": "flag", "role": None, "name": "--kv-cache-dtype", "old": None, "new": "fp8",
     }  # fmt: skip
-    assert change["where"] == [{"variant": ["fp8"], "preset": [], "strategy": [], "hardware": []}]
+    assert change["where"] == [
+        {
+            "variant": ["fp8"], "preset": [], "strategy": [], "hardware": [], "feature": [],
+            "kv_offload": [],
+        }
+    ]  # fmt: skip
     assert change["combinations"] == 20
 
 
@@ -198,3 +203,20 @@ def test_mistakes(
     ran = operator.run("recipes", "diff", *words)
     assert ran.status == 2
     assert ran.error.startswith(f"error: {error}")
+
+
+def test_a_feature_that_is_off_by_default(operator: Operator, sides: tuple[Path, Path]) -> None:
+    for side, value in zip(sides, "12", strict=True):
+        path = write(side, "Same")
+        more = f'features: {{spec: {{args: [--x, "{value}"]}}}}\nopt_in_features: [spec]\n'
+        path.write_text(path.read_text() + more)
+    ran = operator.run("recipes", "diff", "old", "new", "org/Same")
+    assert "\norg/Same\n  - --x 1\n  + --x 2\n      in feature spec\n" in ran.out
+
+
+def test_the_overlays_of_a_side_count(operator: Operator, sides: tuple[Path, Path]) -> None:
+    overlay = operator.cwd / "new/overlays/org/Same.yaml"
+    overlay.parent.mkdir(parents=True)
+    overlay.write_text("model: {base_env: {A: b}}\n")
+    ran = operator.run("recipes", "diff", "old", "new", "org/Same")
+    assert "\norg/Same\n  + A=b\n      everywhere\n" in ran.out

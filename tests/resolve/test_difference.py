@@ -16,6 +16,7 @@ from vllm_launch.resolve.difference import (
     changes,
     outcomes,
 )
+from vllm_launch.resolve.resolver import Resolver
 
 TARGETS = [
     Target(name=name, profile=build.profile(name), request=Request(hardware=name))
@@ -24,7 +25,7 @@ TARGETS = [
 
 
 def difference(old: build.Keys, new: build.Keys) -> list[Change]:
-    return changes(*(outcomes(build.recipe(keys), TARGETS) for keys in (old, new)))
+    return changes(*(outcomes(build.recipe(keys), (), TARGETS) for keys in (old, new)))
 
 
 def told(found: list[Change]) -> list[tuple[str, str, str | None, str | None]]:
@@ -43,7 +44,7 @@ def test_a_flag_and_a_variable_that_are_new() -> None:
     new = model(base_args=["--x", "1", "2"], base_env={"A": "b"})
     found = difference({}, new)
     assert told(found) == [("flag", "--x", None, "1 2"), ("variable", "A", None, "b")]
-    everywhere = set(outcomes(build.recipe({}), TARGETS))
+    everywhere = {each for each in outcomes(build.recipe({}), (), TARGETS) if each == each.usual}
     assert all(set(change.where) == everywhere for change in found)
     assert told(difference(new, {})) == [
         ("flag", "--x", "1 2", None), ("variable", "A", "b", None),
@@ -115,6 +116,7 @@ COMBINATIONS = st.frozensets(
         preset=st.sampled_from(["", "p"]),
         strategy=st.sampled_from("xyz"),
         hardware=st.sampled_from("klm"),
+        feature=st.sampled_from(["", "", "f", "g"]),
     ),
     min_size=1,
 )
@@ -125,12 +127,14 @@ def test_products_cover_exactly_what_changes(
     everywhere: frozenset[Combination], data: st.DataObject
 ) -> None:
     order = sorted(everywhere, key=repr)
-    where = data.draw(st.lists(st.sampled_from(order), min_size=1, unique=True))
+    picked = data.draw(st.sampled_from([each != each.usual for each in order]))
+    alike = [each for each in order if (each != each.usual) is picked]
+    where = data.draw(st.lists(st.sampled_from(alike), min_size=1, unique=True))
     covered: list[Combination] = []
     for box in boxes(where, everywhere):
         covered += [
             each
-            for each in everywhere
+            for each in alike
             if all(
                 not part or getattr(each, axis) in part
                 for axis, part in zip(AXES, box, strict=True)
@@ -140,5 +144,74 @@ def test_products_cover_exactly_what_changes(
 
 
 def test_everywhere_is_one_product_that_says_nothing() -> None:
-    everywhere = outcomes(build.recipe({}), TARGETS)
-    assert boxes(list(everywhere), everywhere) == [((), (), (), ())]
+    everywhere = outcomes(build.recipe({}), (), TARGETS)
+    usual = [each for each in everywhere if each == each.usual]
+    assert boxes(usual, everywhere) == [((), (), (), (), (), ())]
+
+
+SPEC: build.Keys = {
+    "features": {
+        "spec": {"modes": {"a": {"args": ["--x", "1"]}, "b": {"args": ["--x", "2"]}}},
+        "tools": {"args": ["--y"]},
+    },
+    "opt_in_features": ["spec", "tools"],
+}
+
+
+def changed(**keys: object) -> build.Keys:
+    return {**SPEC, "features": {**SPEC["features"], **keys}}  # type: ignore[dict-item]
+
+
+def features(change: Change) -> set[str]:
+    return {each.feature for each in change.where}
+
+
+def test_a_feature_that_is_off_by_default_is_compared_too() -> None:
+    modes = {"a": {"args": ["--x", "1"]}, "b": {"args": ["--x", "3"]}}
+    [change] = difference(SPEC, changed(spec={"modes": modes}))
+    assert told([change]) == [("flag", "--x", "2", "3")]
+    assert features(change) == {"spec=b"}
+    [box] = boxes(change.where, outcomes(build.recipe(SPEC), (), TARGETS))
+    assert box == ((), (), (), (), ("spec=b",), ())
+
+
+def test_the_only_feature_there_is_stands_for_no_other_case() -> None:
+    old: build.Keys = {"features": {"tools": {"args": ["--y"]}}, "opt_in_features": ["tools"]}
+    new: build.Keys = {"features": {"tools": {"args": ["--z"]}}, "opt_in_features": ["tools"]}
+    found = difference(old, new)
+    assert {features(change) == {"tools"} for change in found} == {True}
+    [box] = boxes(found[0].where, outcomes(build.recipe(old), (), TARGETS))
+    assert box == ((), (), (), (), ("tools",), ())
+
+
+def test_what_changes_with_a_feature_as_without_is_told_once() -> None:
+    new = {**SPEC, **model(base_args=["--n", "1"])}
+    [change] = difference(SPEC, new)
+    assert (told([change]), features(change)) == ([("flag", "--n", None, "1")], {""})
+
+
+def test_a_feature_that_is_new_is_told_as_such() -> None:
+    new = changed(more={"args": ["--z"]})
+    [change] = difference(SPEC, {**new, "opt_in_features": ["spec", "tools", "more"]})
+    assert told([change]) == [("offered", "", None, "offered")]
+    assert features(change) == {"more"}
+
+
+def test_a_kv_store_is_compared_with_its_files() -> None:
+    stores = ("kv_store_distributed_mooncake",)
+    resolver = build.recipe({})
+    other = resolver.kv_store(stores[0])
+    made = [
+        outcomes(resolver, stores, TARGETS[:1]),
+        outcomes(
+            Resolver(
+                resolver.recipe, resolver.taxonomy, resolver.strategy,
+                lambda _: other.replace(mooncake_master=None),
+            ),
+            stores,
+            TARGETS[:1],
+        ),
+    ]  # fmt: skip
+    found = changes(*made)
+    assert [(one.kind, one.name, one.new) for one in found] == [("store", "master", None)]
+    assert {each.kv_offload for each in found[0].where} == set(stores)

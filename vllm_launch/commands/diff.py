@@ -64,6 +64,8 @@ def _side(text: str, shelf: Shelf) -> Side:
         recipe = library.read_recipe(text)
         return Side(library=library, paths={recipe.id: text}, recipe=recipe, shown=text)
     library = _library(text)
+    if not library.own:
+        library = library.with_overlays((os.path.join(library.directory, "overlays"),))
     paths = {each: library.path_of(each) or "" for each in library.recipe_ids()}
     revision = library.revision()
     return Side(library=library, paths=paths, shown=f"{text} ({revision})" if revision else text)
@@ -130,7 +132,8 @@ def _compared(
         except LaunchError as error:
             yield from _unreadable(old, new, before, after, error)
             continue
-        was, now = outcomes(one, targets[0]), outcomes(other, targets[1])
+        was = outcomes(one, old.library.kv_stores(), targets[0])
+        now = outcomes(other, new.library.kv_stores(), targets[1])
         found = changes(was, now)
         if found:
             yield RecipeDifference(
@@ -166,10 +169,12 @@ def _can_be_read(side: Side, recipe_id: str) -> bool:
     return True
 
 
-def _bytes(side: Side, recipe_id: str) -> bytes:
+def _bytes(side: Side, recipe_id: str) -> list[bytes]:
+    """The bytes of a recipe's file, and of each overlay over it."""
     from ..catalog.files import read_bytes
 
-    return read_bytes(side.paths[recipe_id], side.paths[recipe_id])
+    overlays = side.library.overlays_of(recipe_id) if side.recipe is None else ()
+    return [read_bytes(path, path) for path in (side.paths[recipe_id], *overlays)]
 
 
 def _words(library: Library) -> dict[str, bytes]:

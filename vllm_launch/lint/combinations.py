@@ -6,9 +6,7 @@ from ..errors import LaunchError, NothingFits, RecipeError, UsageError
 from ..model.choice import Request
 from ..preflight.conflicts import RULES, switches
 from ..preflight.situation import Situation
-from ..resolve.features import modes_for
-from ..resolve.hardware import is_unsupported
-from ..resolve.stores import check_offload
+from ..resolve.offered import against, offloads, picks
 from .fault import Fault, at, of_finding
 from .shadowed import Shadows
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile
     from ..model.vllm import VllmOptions
     from ..resolve.resolver import Resolver
-
-    Pick = tuple[str, str | None] | None  # a feature and its mode; None: the usual features
 
 _IMAGE = "lint"  # images are looked at by themselves
 
@@ -72,14 +68,14 @@ class Trial:
 
     def _on(self, variant: Variant, hardware: HardwareProfile, strategy: str) -> None:
         """One variant, hardware and strategy with each feature and each KV offload."""
-        picks = tuple(self._picks(variant, hardware, strategy))
-        for offload in self._offloads(hardware, strategy):
-            for pick in picks if self.complete else ():
+        usual_and_others = (None, *picks(self.resolver, variant, hardware, strategy))
+        for offload in (None, *offloads(self.resolver, self.stores, hardware, strategy)):
+            for pick in usual_and_others if self.complete else ():
                 request = Request(
                     variant=variant.id, hardware=hardware.id, strategy=strategy,
                     kv_offload=offload, image=_IMAGE,
                     add_features=(pick,) if pick is not None else (),
-                    drop_features=self._against(pick),
+                    drop_features=against(self.resolver, pick) if pick is not None else (),
                 )  # fmt: skip
                 self.tried += 1
                 try:
@@ -90,39 +86,6 @@ class Trial:
                     self._refused(error)
                     continue
                 self._look(deployment)
-
-    def _picks(self, variant: Variant, hardware: HardwareProfile, strategy: str) -> Iterator[Pick]:
-        """The usual features, then each other one and each mode."""
-        yield None
-        for feature in self.recipe.features.values():
-            if feature.strategies is not None and strategy not in feature.strategies:
-                continue
-            if is_unsupported(feature.hardware, hardware):
-                continue
-            modes: tuple[str | None, ...] = tuple(modes_for(feature, variant, hardware))
-            for mode in modes if feature.modes else (None,):
-                yield feature.id, mode
-
-    def _against(self, pick: Pick) -> tuple[str, ...]:
-        """The features that exclude a picked one, either way."""
-        if pick is None:
-            return ()
-        features = self.recipe.features
-        return tuple(
-            other.id
-            for other in features.values()
-            if other.id in features[pick[0]].excludes or pick[0] in other.excludes
-        )
-
-    def _offloads(self, hardware: HardwareProfile, strategy: str) -> Iterator[str | None]:
-        yield None
-        for option in self.resolver.taxonomy.kv_offload.values():
-            try:
-                check_offload(option, self.recipe, self.resolver.strategy(strategy), hardware)
-            except LaunchError:
-                continue
-            yield option.id
-        yield from self.stores
 
     def _preset(self, preset: Preset, point: str | None, variant: str | None) -> None:
         request = Request(preset=preset.id, point=point, variant=variant, image=_IMAGE)

@@ -19,6 +19,8 @@ _NOUNS = {
     "preset": ("preset", "presets"),
     "strategy": ("strategy", "strategies"),
     "hardware": ("hardware", "hardware"),
+    "feature": ("feature", "features"),
+    "kv_offload": ("KV offload", "KV offloads"),
 }
 _STATUS = {
     "added": "new",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import LaunchError
 from ..model.choice import Request
 from ..model.record import Record
+from .offered import against, offloads, picks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[str, str, str]  # kind, role, name
     Outcome: TypeAlias = Mapping[Key, str]
+    Difference: TypeAlias = tuple[str, str, str, str | None, str | None]  # Key, old, new
 
 # The kinds of what is compared. "offered": whether there is such a combination at all.
-KINDS = ("offered", "error", "model", "image", "nodes", "flag", "variable", "router", "companion")
-
-
-AXES = ("variant", "preset", "strategy", "hardware")
+KINDS = (
+    "offered", "error", "model", "image", "nodes", "flag", "variable", "router", "companion",
+    "store",
+)  # fmt: skip
+AXES = ("variant", "preset", "strategy", "hardware", "feature", "kv_offload")
+_PICKED = ("feature", "kv_offload")  # what is told wherever there is one
 
 
 class Target(Record):
@@ -40,6 +44,13 @@ class Combination(Record):
     strategy: str
     hardware: str
     preset: str = ""  # "NAME" or "NAME:POINT"; "" without one
+    feature: str = ""  # "NAME" or "NAME=MODE", beside what is on by default; "" for that alone
+    kv_offload: str = ""  # an option or a store; "" without one
+
+    @property
+    def usual(self) -> Combination:
+        """The same with what is on by default."""
+        return self.replace(feature="", kv_offload="")
 
 
 class Change(Record):
@@ -54,21 +65,29 @@ class Change(Record):
 
 
 def changes(old: Mapping[Combination, Outcome], new: Mapping[Combination, Outcome]) -> list[Change]:
-    """Each change once, with the combinations that it concerns, those with the most first."""
-    found: dict[tuple[str, str, str, str | None, str | None], list[Combination]] = {}
+    """Each change once, with the combinations that it concerns, those with the most first.
+
+    What changes with a feature or a KV offload as it does without one is told of the latter alone.
+    """
+    found: dict[tuple[bool, Difference], list[Combination]] = {}
+    usual: dict[Combination, set[Difference]] = {}
     for combination in dict.fromkeys((*old, *new)):
-        for change in _differences(old.get(combination), new.get(combination)):
-            found.setdefault(change, []).append(combination)
+        differences = list(_differences(old.get(combination), new.get(combination)))
+        picked = combination != combination.usual
+        known = usual.setdefault(combination.usual, set()) if picked else ()
+        for difference in differences:
+            if difference not in known:
+                found.setdefault((picked, difference), []).append(combination)
+        if not picked:
+            usual[combination] = set(differences)
     listed = [
         Change(kind=kind, role=role, name=name, old=before, new=after, where=tuple(where))
-        for (kind, role, name, before, after), where in found.items()
+        for (_, (kind, role, name, before, after)), where in found.items()
     ]
     return sorted(listed, key=lambda change: (KINDS.index(change.kind), -len(change.where)))
 
 
-def _differences(
-    old: Outcome | None, new: Outcome | None
-) -> Iterator[tuple[str, str, str, str | None, str | None]]:
+def _differences(old: Outcome | None, new: Outcome | None) -> Iterator[Difference]:
     """What differs in one combination; of one that is new or gone, that alone."""
     if old is None or new is None:
         yield "offered", "", "", _offered(old), _offered(new)
@@ -100,17 +119,24 @@ def _alike(
 def boxes(
     where: Sequence[Combination], everywhere: Collection[Combination]
 ) -> list[tuple[tuple[str, ...], ...]]:
-    """Combinations as few products of variants, presets, strategies and hardware.
+    """Combinations as few products of variants, presets, strategies, hardware and so on.
 
-    An empty part of a product stands for whatever there is; ``everywhere`` is all there is.
+    An empty part of a product stands for whatever there is; ``everywhere`` is all there is. Of
+    features and KV offload it stands for none.
     """
+    picked = where[0] != where[0].usual
+    alike = [each for each in everywhere if (each != each.usual) is picked]
     return [
         tuple(
-            () if set(part) == {getattr(each, axis) for each in everywhere} else part
+            () if set(part) == _whole_axis(axis, alike) else part
             for axis, part in zip(AXES, box, strict=True)
         )
-        for box in _split(where, everywhere, 0)
+        for box in _split(where, alike, 0)
     ]
+
+
+def _whole_axis(axis: str, everywhere: Sequence[Combination]) -> set[str]:
+    return {""} if axis in _PICKED else {getattr(each, axis) for each in everywhere}
 
 
 def _split(
@@ -136,22 +162,41 @@ def _split(
         yield from _split(group, everywhere, depth + 1)
 
 
-def outcomes(resolver: Resolver, targets: Iterable[Target]) -> dict[Combination, Outcome]:
-    """What each combination resolves to, with what is on by default, and each preset."""
+def outcomes(
+    resolver: Resolver, stores: Sequence[str], targets: Iterable[Target]
+) -> dict[Combination, Outcome]:
+    """What each combination resolves to, and each preset.
+
+    A combination has what is on by default, and then each feature, mode, KV offload and store
+    beside it, one at a time.
+    """
     found: dict[Combination, Outcome] = {}
     for target in targets:
-        for combination, request in (*_usual(resolver, target), *_presets(resolver, target)):
+        ways = (*_usual(resolver, stores, target), *_presets(resolver, target))
+        for combination, request in ways:
             found[combination] = _outcome(resolver, request)
     return found
 
 
-def _usual(resolver: Resolver, target: Target) -> Iterator[tuple[Combination, Request]]:
+def _usual(
+    resolver: Resolver, stores: Sequence[str], target: Target
+) -> Iterator[tuple[Combination, Request]]:
     for variant in resolver.recipe.variants.values():
         if resolver.chooser.why_not(variant, target.profile) is not None:
             continue
         for strategy in resolver.chooser.offered(target.profile):
-            combination = Combination(variant=variant.id, strategy=strategy, hardware=target.name)
-            yield combination, target.request.replace(variant=variant.id, strategy=strategy)
+            usual = Combination(variant=variant.id, strategy=strategy, hardware=target.name)
+            request = target.request.replace(variant=variant.id, strategy=strategy)
+            yield usual, request
+            for pick in picks(resolver, variant, target.profile, strategy):
+                name = "=".join(filter(None, pick))
+                without = against(resolver, pick)
+                yield (
+                    usual.replace(feature=name),
+                    request.replace(add_features=(pick,), drop_features=without),
+                )
+            for name in offloads(resolver, stores, target.profile, strategy):
+                yield usual.replace(kv_offload=name), request.replace(kv_offload=name)
 
 
 def _presets(resolver: Resolver, target: Target) -> Iterator[tuple[Combination, Request]]:
@@ -196,6 +241,11 @@ def _whole(deployment: Deployment) -> Iterator[tuple[Key, str]]:
         yield ("router", "", ""), deployment.router
     for companion in deployment.companions:
         yield ("companion", "", companion.label), companion.command
+    if deployment.store is not None:
+        for name in ("master", "mooncake_config", "store_config", "store_command"):
+            value = getattr(deployment.store, name)
+            if value is not None:
+                yield ("store", "", name), str(value)
 
 
 def _process(plan: ProcessPlan) -> Iterator[tuple[Key, str]]:
