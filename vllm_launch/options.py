@@ -397,7 +397,7 @@ COMMANDS = (
         name="logs", module="logs", argument="NAME", argument_required=False,
         argument_help="A server's name; may be left out where there is one.",
         help="Print a server's log.",
-        options=(Option(name="follow", flags=("--follow",), kind="flag",
+        options=(Option(name="follow", flags=("-f", "--follow"), kind="flag",
                         help="Go on until the server ends."),),
         examples=("vllm-launch logs flash --follow",),
     ),

@@ -20,7 +20,12 @@ words = sys.argv[1:]
 place = os.path.join(
     words[words.index("--result-dir") + 1], words[words.index("--result-filename") + 1]
 )
-json.dump({"argv": words, "output_throughput": 1000.0, "mean_ttft_ms": 80.5}, open(place, "w"))
+names = ("OPENAI_API_KEY", "no_proxy", "NO_PROXY")
+json.dump({
+    "argv": words, "output_throughput": 1000.0, "mean_ttft_ms": 80.5,
+    "env": {name: os.environ[name] for name in names if name in os.environ},
+    "completed": 60, "failed": int(os.environ.get("UNANSWERED", "0")),
+}, open(place, "w"))
 print("Serving Benchmark Result")
 sys.exit(int(os.environ.get("FAILS", "0")))
 """
@@ -68,12 +73,68 @@ def test_a_benchmark_that_fails_fails(operator: Operator, vllm: dict[str, str]) 
     assert ran.status == 7
 
 
+def test_requests_that_were_not_answered_are_a_failure(
+    operator: Operator, vllm: dict[str, str]
+) -> None:
+    ran = operator.run("bench", M3, "--hardware", "h200", env={**vllm, "UNANSWERED": "4"})
+    assert ran.status == 4
+    assert "error: 4 of 64 requests failed: the result says less than it seems to\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("variables", "handed"),
+    [
+        pytest.param({}, {"no_proxy": "::1", "NO_PROXY": "::1"}, id="nothing"),
+        pytest.param(
+            {"NO_PROXY": "a.example", "VLLM_API_KEY": "the-key"},
+            {
+                "no_proxy": "a.example,::1",
+                "NO_PROXY": "a.example,::1",
+                "OPENAI_API_KEY": "the-key",
+            },
+            id="a key, and hosts that need no proxy",
+        ),
+        pytest.param(
+            {"VLLM_API_KEY": "the-key", "OPENAI_API_KEY": "its-own"},
+            {"no_proxy": "::1", "NO_PROXY": "::1", "OPENAI_API_KEY": "its-own"},
+            id="a key of its own",
+        ),
+    ],
+)
+def test_the_key_is_handed_on_by_the_environment_and_no_proxy_is_asked(
+    operator: Operator,
+    vllm: dict[str, str],
+    tmp_path: Path,
+    variables: dict[str, str],
+    handed: dict[str, str],
+) -> None:
+    words = ("bench", M3, "--label", "x", "--hardware", "h200", "--url", "http://[::1]:8000")
+    ran = operator.run(*words, env={**vllm, **variables})
+    assert ran.status == 0, ran.err
+    kept = json.loads(
+        (tmp_path / "state/vllm-launch/bench" / "MiniMaxAI--MiniMax-M3" / "x.json").read_text()
+    )
+    assert kept["env"] == handed
+    assert "the-key" not in " ".join(kept["argv"])
+
+
+def test_a_result_is_never_written_over(operator: Operator, vllm: dict[str, str]) -> None:
+    words = ("bench", M3, "--label", "x", "--hardware", "h200")
+    assert operator.run(*words, env=vllm).status == 0
+    ran = operator.run(*words, env=vllm)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith(
+        "MiniMax-M3/x.json is there already\n  give another --label, or delete it\n"
+    )
+
+
 def test_where_nothing_can_be_planned_there_is_no_lock_and_that_is_said(
     operator: Operator, vllm: dict[str, str], tmp_path: Path
 ) -> None:
     ran = operator.run("bench", M3, "--label", "far", "--url", "http://node7:1", env=vllm)
     assert ran.status == 0
     assert "# no lock is kept with the result: no GPU found on this host" in ran.err
+    assert "# its lock" not in ran.err
     kept = tmp_path / "state/vllm-launch/bench/MiniMaxAI--MiniMax-M3"
     assert [path.name for path in kept.iterdir()] == ["far.json"]
 

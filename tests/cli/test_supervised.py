@@ -174,6 +174,19 @@ def test_one_that_dies_when_it_is_asked_is_told_with_its_status(servers: Servers
     assert "# -        streaming   not tested: the server has ended\n" in ran.err
 
 
+def test_another_servers_answers_are_not_its_own(servers: Servers) -> None:
+    """Of the same model, on the same port: for as long as the new one loads it is the one heard."""
+    with servers.start("--wait", "--name", "first") as first:
+        wait_for_line(first, "# held     reasoning")
+        ran = servers.serve("--wait", "--name", "second", pause=0.1)
+        assert ran.status == 1
+        assert "ready" not in ran.err
+        assert "PORT_BUSY  line" in ran.err
+        assert servers.states() == {"first": "ready", "second": "dead"}
+        first.terminate()
+        first.communicate()
+
+
 def test_one_that_hangs_is_ended(servers: Servers) -> None:
     ran = servers.serve("--wait", "--request-timeout", "1", hangs="/health")
     assert ran.status == 4

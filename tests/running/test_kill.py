@@ -53,6 +53,11 @@ class Killer:
         return self
 
 
+def _played() -> bytes:
+    """What a server of this test is called, and of no other that runs at the same time."""
+    return os.fsencode(os.environ["XDG_STATE_HOME"] + "/played")
+
+
 def servers() -> set[int]:
     """The pids of servers that run."""
     found = set()
@@ -62,7 +67,7 @@ def servers() -> set[int]:
         except OSError:
             continue
         seen = process.look(int(name))
-        if words[:1] == [b"vllm-played"] and seen is not None and seen.state not in "ZX":
+        if words[:1] == [_played()] and seen is not None and seen.state not in "ZX":
             found.add(int(name))
     return found
 
@@ -87,7 +92,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "state").mkdir()
     program = tmp_path / "vllm"
-    program.write_text('#!/bin/bash\nexec -a vllm-played sleep "$SLEEPS"\n')
+    program.write_text(f'#!/bin/bash\nexec -a {os.fsdecode(_played())} sleep "$SLEEPS"\n')
     program.chmod(0o755)
     monkeypatch.setattr(waiting, "_PAUSES", (0.02,))
     monkeypatch.setattr(foreground, "tell_failure", lambda *_: None)

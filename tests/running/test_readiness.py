@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.running.player import LOADING
+from vllm_launch.render.waiting import Bar
 from vllm_launch.running.readiness import STAGES, Progress, Reader, lines_of
 
 HEALTHY = Path(__file__).parents[1] / "diagnose" / "healthy.log"
@@ -87,3 +88,30 @@ def test_lines_are_the_same_however_they_come(text: str, at: int) -> None:
     first, kept = lines_of("", text[:at])
     second, left = lines_of(kept, text[at:])
     assert (first + second, left) == (whole, rest)
+
+
+def test_a_bar_goes_on_after_a_stage_whose_steps_are_all_done() -> None:
+    bar = Bar(colour=False)
+    try:
+        bar(Progress(stage="weights", detail="24 of 24 files", done=24, of=24))
+        began = bar.task.start_time
+        assert (bar.task.completed, bar.task.total) == (24, 24)
+        bar(Progress(stage="compile", detail="torch.compile"))
+        assert (bar.task.completed, bar.task.total, bar.task.finished) == (0, None, False)
+        assert bar.task.start_time == began  # the clock is of the whole
+    finally:
+        bar.close()
+
+
+def test_a_bars_clock_goes_on_where_all_steps_are_done() -> None:
+    bar = Bar(colour=False)
+    clock = iter(range(1000))
+    bar._bar.get_time = bar.task._get_time = lambda: float(next(clock))
+    try:
+        shown = []
+        for _ in range(3):
+            bar(Progress(stage="weights", detail="1 of 1 files", done=1, of=1))
+            shown.append(bar.task.finished_time or bar.task.elapsed)
+        assert shown == sorted(set(shown))
+    finally:
+        bar.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 from tests.running.conftest import Playing
 from tests.running.player import Play
 from vllm_launch.running.address import Address, parsed
+from vllm_launch.running.process import Identity, identity_of
 from vllm_launch.running.readiness import Progress
 from vllm_launch.running.waiting import Server, wait
 
@@ -34,6 +37,11 @@ class Process(Server):
 
     def lines(self) -> list[str]:
         return [self.log.pop(0)] if self.log else []
+
+    def process(self) -> Identity | None:
+        return self.identity
+
+    identity: Identity | None = None
 
 
 @pytest.fixture
@@ -91,6 +99,21 @@ def test_a_dead_process_fails_at_once(nowhere: Address) -> None:
 def test_another_servers_answer_does_not_make_a_dead_one_ready(play: Playing) -> None:
     waited = wait(Process(parsed(play().url), ends_after=1), ignore, None, 60)
     assert (waited.ready, waited.dead) == (False, True)
+
+
+def test_another_servers_answer_does_not_make_one_that_loads_ready(play: Playing) -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], start_new_session=True) as loading:
+        server = Process(parsed(play().url))
+        server.identity = identity_of(loading.pid)
+        waited = wait(server, ignore, 0.3, 60)
+        loading.kill()
+    assert waited.what == "not ready after 0.3 s: what answers there is another process"
+
+
+def test_its_own_socket_makes_it_ready(play: Playing) -> None:
+    server = Process(parsed(play().url))
+    server.identity = identity_of(os.getpid())
+    assert wait(server, ignore, 5, 60).ready
 
 
 def test_a_limit_holds_where_one_is_set(nowhere: Address) -> None:

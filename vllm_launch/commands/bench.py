@@ -6,9 +6,10 @@ import json
 import os
 
 from ..drift import drift
-from ..errors import LaunchError, UsageError
+from ..errors import CheckFailed, LaunchError, UsageError
 from ..render.shell import command
 from ..resolve.benchmark import bench_argv, compared
+from ..running.place import state_directory
 from ..streams import answer, remark
 from .client import served_name, server_url
 from .find import find_model
@@ -37,18 +38,44 @@ def run(invocation: Invocation, settings: Settings) -> int:
     directory = _directory(found.recipe.id)
     name = _name(settings)
     argv += ["--save-result", "--result-dir", directory, "--result-filename", f"{name}.json"]
-    _keep_lock(invocation, settings, os.path.join(directory, f"{name}.lock.json"))
-    status = _measured(argv)
-    result = os.path.join(directory, f"{name}.json")
+    result, beside = (os.path.join(directory, f"{name}{end}") for end in (".json", ".lock.json"))
+    if os.path.lexists(result):
+        raise UsageError(f"{result} is there already", hint="give another --label, or delete it")
+    locked = _keep_lock(invocation, settings, beside)
+    status = _measured(argv, _environment(url))
     if status == 0 and os.path.exists(result):
-        remark(f"# result: {result}\n# its lock: {os.path.join(directory, name)}.lock.json\n")
+        remark(f"# result: {result}\n" + (f"# its lock: {beside}\n" if locked else ""))
+        _demand_answers(result)
     return status
+
+
+def _demand_answers(path: str) -> None:
+    """Raise CheckFailed where requests failed: vLLM's benchmark calls that a success."""
+    found = _json(path)
+    failed = found.get("failed") if isinstance(found, dict) else None
+    if failed:
+        raise CheckFailed(
+            f"{failed} of {failed + found.get('completed', 0)} requests failed: the result "
+            "says less than it seems to",
+            hint="its first errors stand above; vllm-launch verify tests the server",
+        )
+
+
+def _environment(url: str) -> dict[str, str]:
+    """The benchmark's variables: the server's key, and no proxy before the server."""
+    from urllib.parse import urlsplit
+
+    environment = dict(os.environ)
+    if environment.get("VLLM_API_KEY"):
+        environment.setdefault("OPENAI_API_KEY", environment["VLLM_API_KEY"])
+    direct = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    direct = ",".join(filter(None, (direct, urlsplit(url).hostname)))
+    return environment | {"no_proxy": direct, "NO_PROXY": direct}
 
 
 def _directory(recipe_id: str) -> str:
     """Where a recipe's results are kept."""
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    path = os.path.join(home, "vllm-launch", "bench", recipe_id.replace("/", "--"))
+    path = os.path.join(state_directory(), "bench", recipe_id.replace("/", "--"))
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
@@ -71,7 +98,7 @@ def _name(settings: Settings) -> str:
     return str(asked or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%SZ"))
 
 
-def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> None:
+def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> bool:
     """Write what the server stands on beside the result, as far as the same choice resolves here.
 
     A client's machine may have no GPU: then there is no lock, and that is said.
@@ -85,18 +112,19 @@ def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> None:
         lock = lock_of(plan, container_setup(plan, settings), settings)
     except LaunchError as error:
         remark(f"# no lock is kept with the result: {error.message}\n")
-        return
+        return False
     save(path, lock)
+    return True
 
 
-def _measured(argv: list[str]) -> int:
+def _measured(argv: list[str], environment: dict[str, str]) -> int:
     """Run the benchmark and return its status; Ctrl-C is its own to answer."""
     import subprocess
 
     from ..launch import program_path
 
     program = program_path(argv[0], os.environ.get("PATH"))
-    with subprocess.Popen([program, *argv[1:]]) as child:
+    with subprocess.Popen([program, *argv[1:]], env=environment) as child:
         while True:
             try:
                 status = child.wait()

@@ -59,14 +59,31 @@ class Bar:
             console=Console(stderr=True, no_color=not colour or None),
             transient=True,
         )
-        self._task = self._bar.add_task("waiting", total=None)
+        self._began = self._bar.get_time()
+        self._key: tuple[str, int] = ("", 0)
+        self._begin("waiting", None)
         self._bar.start()
+
+    @property
+    def task(self) -> Any:
+        """What is shown now."""
+        return self._bar.tasks[0]
+
+    def _begin(self, text: str, total: int | None) -> None:
+        """Show what has come nowhere yet; the clock goes on from the beginning."""
+        self._bar.add_task(text, total=total)
+        self.task.start_time = self._began
 
     def __call__(self, progress: Progress) -> None:
         """Draw how far it is."""
         text = f"{progress.stage}: {progress.detail}".rstrip(": ") or "waiting"
-        total = progress.of or None
-        self._bar.update(self._task, description=text, total=total, completed=progress.done)
+        key = (progress.stage, progress.of)
+        if key != self._key:
+            self._bar.remove_task(self.task.id)
+            self._begin(text, progress.of or None)
+            self._key = key
+        self.task.finished_time = None  # where all files are read the waiting goes on
+        self._bar.update(self.task.id, description=text, completed=progress.done)
 
     def close(self) -> None:
         """Take the line away."""

@@ -7,6 +7,7 @@ from . import process, state
 from .address import Address, parsed
 from .engine import EngineSilent, inspect
 from .http import Asked, NoReply, exchange
+from .listening import NOT_ITS_OWN, is_anothers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,11 +86,14 @@ def _answering(kept: Kept) -> Condition:
     """A server that runs, by what it answers."""
     if not kept.url:
         return Condition(state="running", detail="it answers no requests: another node does")
+    address = address_of(kept)
     try:
-        reply = exchange(address_of(kept), Asked(path="/health"), _LOOK, most=1 << 16)
+        reply = exchange(address, Asked(path="/health"), _LOOK, most=1 << 16)
         what = f"it answers with {reply.status}" if reply.status != 200 else ""
     except NoReply as error:
         what = error.what
+    if not what and kept.container is None and kept.server is not None:
+        what = NOT_ITS_OWN if is_anothers(address, kept.server) else ""
     if not what:
         return Condition(state="ready")
     if kept.ready is None:

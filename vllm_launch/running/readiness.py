@@ -27,6 +27,7 @@ _SIGNS = (
         "weights", "Model loading took",
         r"loading took (?P<a>[\d.]+) (?:GiB memory|GiB) and (?P<b>\d+)", "{a} GiB in {b} s",
     ),
+    ("compile", "Warming up model", r"Warming up model for the compilation()", "torch.compile"),
     ("compile", "Starting torch.compile", r"Starting torch\.compile()", "torch.compile"),
     ("compile", "torch.compile took", r"compile took (?P<a>[\d.]+) s", "compiled in {a} s"),
     ("kv cache", "Available KV cache memory", r"memory: (?P<a>[\d.]+) GiB", "{a} GiB"),

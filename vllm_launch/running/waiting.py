@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..model.record import Record
 from .address import parsed
 from .http import Asked, NoReply, exchange
+from .listening import NOT_ITS_OWN, is_anothers
 from .readiness import Progress, Reader
 
 TYPE_CHECKING = False
@@ -123,13 +124,18 @@ class _Looks:
             return False
         if status != 200:
             self._not_ready(f"it answers with {status}", began)
-        return status == 200
+            return False
+        process = self._server.process()
+        if process is not None and is_anothers(self._server.address, process):
+            self._not_ready(NOT_ITS_OWN, None)
+            return False
+        return True
 
     def _ask(self, path: str, seconds: float) -> int:
         return exchange(self._server.address, Asked(path=path), seconds, most=1 << 20).status
 
     def _not_ready(self, what: str, since: float | None) -> None:
-        """Remember a look. One that was refused says that the server is still loading."""
+        """Remember a look; ``since`` None: the server is still loading, as where it refuses."""
         from time import monotonic
 
         self.last = what

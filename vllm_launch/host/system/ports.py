@@ -70,27 +70,30 @@ def _holder(port: int, root: str) -> str:
 
     Not this process: a child that reads for its parent has the parent's sockets too.
     """
-    inodes = {inode for table in ("tcp", "tcp6") for inode in _inodes(root, table, port)}
+    inodes = listeners(port, root)
     own = str(os.getpid())
     for pid in list_dir(root, "proc"):
         if not pid.isdecimal() or pid == own:
             continue
-        if inodes & _sockets(root, pid):
+        if inodes & sockets(pid, root):
             return f"{program(root, int(pid)) or 'a process'} ({pid})"
     return ""
 
 
-def _inodes(root: str, table: str, port: int) -> list[str]:
-    """The sockets that listen on a port."""
-    found = []
-    for line in (read_file(root, "proc/net", table) or "").splitlines()[1:]:
-        words = line.split()
-        if len(words) > 9 and words[3] == _LISTEN and int(words[1].rpartition(":")[2], 16) == port:
-            found.append(words[9])
+def listeners(port: int, root: str = "/") -> set[str]:
+    """The sockets that listen on a TCP port, by their inodes."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in (read_file(root, "proc/net", table) or "").splitlines()[1:]:
+            words = line.split()
+            listens = len(words) > 9 and words[3] == _LISTEN
+            if listens and int(words[1].rpartition(":")[2], 16) == port:
+                found.add(words[9])
     return found
 
 
-def _sockets(root: str, pid: str) -> set[str]:
+def sockets(pid: str, root: str = "/") -> set[str]:
+    """The sockets that a process has open, by their inodes; none where they are not to be seen."""
     found = set()
     for name in list_dir(root, "proc", pid, "fd"):
         try:
