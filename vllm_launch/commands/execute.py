@@ -8,7 +8,7 @@ from ..errors import CheckFailed, UsageError
 from ..launch import become, program_path
 from ..render.shell import quote
 from ..streams import remark
-from .printing import command_of, left_words, print_remarks
+from .printing import command_of, print_remarks, unfilled_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def _narrowed(plan: Plan, part: Part) -> Plan:
     return plan.replace(
         parts=(part,),
         processes=(part.plan,) if part.plan is not None else (),
-        left=tuple(each for each in plan.left if each.name in names),
-        said=(said, *plan.said),
+        unfilled=tuple(each for each in plan.unfilled if each.name in names),
+        remarks=(said, *plan.remarks),
     )
 
 
@@ -169,6 +169,6 @@ def _write_files(part: Part) -> None:
 
 def _refuse_unfilled(plan: Plan) -> None:
     """Raise UsageError for a placeholder that nothing fills, naming each and its option."""
-    if plan.left:
-        what, options = left_words(plan.left)
+    if plan.unfilled:
+        what, options = unfilled_words(plan.unfilled)
         raise UsageError(f"not filled in: {what}", hint=f"give {options}")

@@ -33,6 +33,6 @@ def run(invocation: Invocation, settings: Settings) -> int:
                 plan.deployment, everything, settings.source, plan.found.origin, settings["runtime"]
             )
         )
-        answer(placeholders_text(plan.said, [(one.name, one.what) for one in plan.left]))
+        answer(placeholders_text(plan.remarks, [(one.name, one.what) for one in plan.unfilled]))
         answer(settings_text(settings))
     return 0

@@ -14,15 +14,13 @@ from .secrets import refuse_secret_arguments, variables_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..catalog.shelf import Found
     from ..commandline import Invocation
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.host import HostFacts
     from ..model.part import Part
     from ..settings import Settings
-    from .roles import Left
+    from .filling import Unfilled
 
 
 # A variable that each launcher of many processes sets: without one, nothing of it is loaded.
@@ -45,8 +43,8 @@ class Plan(Record):
     processes: tuple[ProcessPlan, ...]  # its servers
     parts: tuple[Part, ...]  # with what runs beside them, in start order; none for one alone
     addresses: tuple[tuple[str, int, str], ...] = ()  # servers: title, node, address where known
-    said: tuple[str, ...] = ()  # what was filled in without being asked for, and by what
-    left: tuple[Left, ...] = ()  # placeholders that nothing fills
+    remarks: tuple[str, ...] = ()  # what was filled in without being asked for, and by what
+    unfilled: tuple[Unfilled, ...] = ()  # placeholders that nothing fills
     facts: HostFacts | None  # None: planned for a profile, not a machine
     passed_by_name: tuple[str, ...]  # variables whose values only the environment has
 
@@ -76,7 +74,9 @@ def make_plan(invocation: Invocation, settings: Settings, *, anywhere: bool = Fa
     )
     if deployment.is_alone:
         return _of_one(plan, invocation, settings)
-    return _of_several(plan, resolved, invocation, settings, endpoints)
+    from .roles import take
+
+    return take(plan, resolved, invocation, settings, endpoints)
 
 
 def _endpoints(settings: Settings, deployment: Deployment) -> dict[str, str]:
@@ -87,27 +87,6 @@ def _endpoints(settings: Settings, deployment: Deployment) -> dict[str, str]:
     endpoints = endpoints_of(settings)
     refuse_ports(endpoints, deployment, settings.source("endpoint"))
     return endpoints
-
-
-def _of_several(
-    plan: Plan,
-    resolved: Deployment,
-    invocation: Invocation,
-    settings: Settings,
-    endpoints: Mapping[str, str],
-) -> Plan:
-    """The plan of those of a deployment's processes that are this run's."""
-    from .roles import take
-
-    taken = take(plan.deployment, resolved, invocation, settings, endpoints, plan.facts)
-    return plan.replace(
-        deployment=taken.deployment,
-        processes=tuple(part.plan for part in taken.parts if part.plan is not None),
-        parts=taken.parts,
-        addresses=taken.addresses,
-        said=taken.said,
-        left=taken.left,
-    )
 
 
 def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
@@ -121,10 +100,9 @@ def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
     if placeholders(process):
         from ..resolve.parts import parts
         from ..resolve.placeholders import unfilled
-        from .roles import Left
 
         left = unfilled(parts(plan.deployment)[0])
-        plan = plan.replace(left=tuple(Left(name=name) for name in left))
+        plan = plan.replace(unfilled=tuple(Unfilled(name=name) for name in left))
     if not any(name in os.environ for name in _LAUNCHERS):
         return plan
     from .roles import alone

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..model.part import Part
     from ..resolve.container import ContainerSetup
     from ..settings import Settings
+    from .filling import Unfilled
     from .plan import Plan
-    from .roles import Left
 
 _SHOWN = 8  # names in one line
 
@@ -106,13 +106,13 @@ def print_remarks(plan: Plan) -> None:
     from ..render.summary import summary
 
     remark(summary(plan.deployment))
-    remark("".join(f"# {line}\n" for line in plan.said))
-    if plan.left:
-        what, options = left_words(plan.left)
+    remark("".join(f"# {line}\n" for line in plan.remarks))
+    if plan.unfilled:
+        what, options = unfilled_words(plan.unfilled)
         remark(f"# not filled in: {what}{f': give {options}' if options else ''}\n")
 
 
-def left_words(left: Sequence[Left]) -> tuple[str, str]:
+def unfilled_words(left: Sequence[Unfilled]) -> tuple[str, str]:
     """Placeholders that are left with what each stands for, and the options that fill them."""
     shown = left if len(left) <= _SHOWN else left[: _SHOWN - 2]
     what = [f"${one.name} ({one.what})" if one.what else f"${one.name}" for one in shown]

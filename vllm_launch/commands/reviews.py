@@ -121,7 +121,7 @@ def _of_plan(plan: Plan, part: Part | None) -> dict[str, Any]:
     return {
         "addresses": plan.addresses,
         "written": tuple(file.path for file in part.files if file.path),
-        "found_later": tuple(one.name for one in plan.left if one.by_itself),
+        "found_later": tuple(one.name for one in plan.unfilled if one.by_itself),
         "in_files": tuple(name for f in part.files for name in names_in_json(f.content)),
     }
 

@@ -9,32 +9,24 @@ import os
 
 from ..errors import UsageError
 from ..model.part import OTHERS, SERVERS
-from ..model.record import Record
 from ..resolve.endpoints import fill_text
 from ..resolve.parts import parts
-from ..resolve.place import Place, place, shown
-from ..resolve.placeholders import address_parts, fill_deployment, fill_part, meanings, unfilled
+from ..resolve.place import Place, place
+from ..resolve.placeholders import address_parts, fill_deployment, fill_part
 from ..resolve.proxy import proxy
+from .filling import fill_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..commandline import Invocation
     from ..model.deployment import Deployment
-    from ..model.host import HostFacts
-    from ..model.part import Meaning, Part
+    from ..model.part import Part
     from ..settings import Settings
+    from .plan import Plan
 
-_INTERFACE = "IFACE_NAME"
-_LOOPBACK = "127.0.0.1"
 _TOY_PROXY_PORT = 8000
-_USUAL = {
-    "node": "all of it is on this machine",
-    "port": "the usual one",
-    "bind": "every address of this machine",
-    "device": "Mooncake picks",
-}
 # The option that a deployment has a role by, where it is not --nodes.
 _MADE_BY = {
     **dict.fromkeys(("prefill", "decode", "router", "proxy"), "--strategy"),
@@ -45,63 +37,45 @@ _MADE_BY = {
 COMMANDS = ("serve", "check", "explain", "verify")
 
 
-class Left(Record):
-    """A placeholder that is not filled in."""
-
-    name: str
-    what: str = ""  # it stands for
-    by_itself: bool = False  # whether it will be found where the process runs
-
-
-class Roles(Record):
-    """A deployment with this run's parts of it."""
-
-    deployment: Deployment
-    parts: tuple[Part, ...]  # this run's
-    addresses: tuple[tuple[str, int, str], ...] = ()  # servers: title, node, address where known
-    said: tuple[str, ...] = ()  # what was filled in, and what says so
-    left: tuple[Left, ...] = ()  # placeholders that were not
-
-
 def take(
-    deployment: Deployment,
+    plan: Plan,
     as_resolved: Deployment,
     invocation: Invocation,
     settings: Settings,
     endpoints: Mapping[str, str],
-    facts: HostFacts | None,
-) -> Roles:
-    """This run's parts, filled in. Raises UsageError where there is none, or for contradictions.
+) -> Plan:
+    """The plan of this run's parts, filled in.
 
     ``as_resolved`` is the deployment before the operator's endpoints were put into it: a
     command is taken apart first, so that no value is ever read as part of a command line.
+
+    Raises UsageError where there is no such part, or for contradictions.
     """
+    deployment = plan.deployment
     texts = {"router": as_resolved.router, "store": as_resolved.store}
     all_parts = parts(deployment.replace(**texts))
     all_parts = _with_proxy(all_parts, deployment, settings)
     all_parts = tuple(_given(part, endpoints) for part in all_parts)
     all_parts = tuple(_with_passed(part, invocation, settings) for part in all_parts)
     if invocation.command.name not in COMMANDS:
-        return Roles(deployment=deployment, parts=_asked(all_parts, deployment, settings))
+        return _of_parts(plan, _asked(all_parts, deployment, settings))
     placed = _placed(all_parts, invocation, settings)
     selected = placed.parts or _asked(all_parts, deployment, settings)
-    values, by, why = _values(selected, all_parts, deployment, settings, placed)
-    on_site = _executes(invocation, settings) or placed.parts is not None or facts is not None
-    filled = tuple(fill_part(part, values) for part in selected)
-    on_site = on_site and settings["host_facts"] is None
-    filled, more = _with_interface(filled, on_site)
-    filled = _with_files(filled)
-    names = dict.fromkeys(name for part in filled for name in unfilled(part))
-    deployment = fill_deployment(deployment, values)
-    if placed.notes:
-        deployment = deployment.replace(notes=(*deployment.notes, *placed.notes))
-    return Roles(
-        deployment=deployment,
-        parts=filled,
-        addresses=_addresses(all_parts, {**values, **endpoints}, placed),
-        said=(*placed.said, *shown(values, by), *more.said),
-        left=tuple(more.left if name == _INTERFACE else why(name) for name in names),
+    here = _executes(invocation, settings) or placed.parts is not None or plan.facts is not None
+    on_site = here and settings["host_facts"] is None
+    filled = fill_here(selected, all_parts, deployment, settings, placed, on_site=on_site)
+    deployment = fill_deployment(deployment, filled.values)
+    return _of_parts(plan, filled.parts).replace(
+        deployment=deployment.replace(notes=(*deployment.notes, *placed.notes)),
+        addresses=_addresses(all_parts, {**filled.values, **endpoints}, placed),
+        remarks=(*placed.said, *filled.remarks),
+        unfilled=filled.unfilled,
     )
+
+
+def _of_parts(plan: Plan, own: tuple[Part, ...]) -> Plan:
+    processes = tuple(part.plan for part in own if part.plan is not None)
+    return plan.replace(parts=own, processes=processes)
 
 
 def alone(invocation: Invocation, settings: Settings) -> tuple[str, ...]:
@@ -209,122 +183,6 @@ def _with_passed(part: Part, invocation: Invocation, settings: Settings) -> Part
     if part.role in SERVERS or part.role != settings["role"] or not part.argv:
         return part
     return part.replace(argv=(*part.argv, *invocation.passed))
-
-
-def _values(
-    selected: Iterable[Part],
-    all_parts: Sequence[Part],
-    deployment: Deployment,
-    settings: Settings,
-    placed: Place,
-) -> tuple[dict[str, str], dict[str, str], Callable[[str], Left]]:
-    """Values of placeholders that the operator left, what says each, and what each stands for."""
-    names = dict.fromkeys(name for part in selected for name in unfilled(part))
-    meaning = meanings(names, deployment, all_parts)
-    titles = {part.name: part.title for part in all_parts}
-    if len({part.node for part in all_parts}) == 1:
-        for name, each in meaning.items():
-            if each.kind == "node":
-                meaning[name] = each.replace(default=_LOOPBACK)
-    values: dict[str, str] = {}
-    by: dict[str, str] = {}
-    for name in names:
-        found = _value(name, meaning[name], settings, placed)
-        if found is not None:
-            values[name], by[name] = found
-    return values, by, lambda name: _what(name, meaning.get(name), titles)
-
-
-def _value(
-    name: str, meaning: Meaning, settings: Settings, placed: Place
-) -> tuple[str, str] | None:
-    own = {"ROUTER_PORT": "port", "ROUTER_HOST": "host"}.get(name)
-    if own is not None and settings["role"] == "router" and settings[own] is not None:
-        return str(settings[own]), settings.source(own)
-    if meaning.kind == "node" and meaning.default is None and name in placed.addresses:
-        return placed.addresses[name], placed.address_by[name]
-    if meaning.default is not None:
-        return meaning.default, _USUAL[meaning.kind]
-    return None
-
-
-def _what(name: str, meaning: Meaning | None, titles: Mapping[str, str]) -> Left:
-    """What a placeholder stands for, as far as that is known."""
-    if meaning is not None and meaning.kind == "node":
-        return Left(name=name, what=f"the address of {titles[meaning.part]}")
-    if meaning is not None and meaning.kind == "file":
-        return Left(name=name, what="its file, written before it starts", by_itself=True)
-    if name == "TOY_PROXY":
-        return Left(name=name, what="the path of toy_proxy_server.py, of vLLM's tests")
-    return Left(name=name)
-
-
-class _More(Record):
-    """What came of looking at this machine."""
-
-    said: tuple[str, ...] = ()
-    left: Left = Left(name=_INTERFACE)
-
-
-def _with_interface(selected: tuple[Part, ...], on_site: bool) -> tuple[tuple[Part, ...], _More]:
-    """$IFACE_NAME by the route to the head: of one server, on the machine that it is for."""
-    if not any(_INTERFACE in unfilled(part) for part in selected):
-        return selected, _More()
-    head = _head(selected[0]) if len(selected) == 1 else ""
-    if not on_site or not head:
-        return selected, _left("found where it runs, by the route to the head", by_itself=True)
-    value, by = _interface(head)
-    if not value:
-        return selected, _left(by)
-    filled = tuple(fill_part(part, {_INTERFACE: value}) for part in selected)
-    return filled, _More(said=(f"${_INTERFACE} = {value}: {by}",))
-
-
-def _left(why: str, *, by_itself: bool = False) -> _More:
-    return _More(left=Left(name=_INTERFACE, what=why, by_itself=by_itself))
-
-
-def _head(part: Part) -> str:
-    """The address that a server finds the others at; "" where it is not known."""
-    if part.plan is None:
-        return ""
-    flags = ("--master-addr", "--data-parallel-address")
-    head = next((value for flag in flags if (value := part.plan.value(flag))), "")
-    return "" if "$" in head else head
-
-
-def _interface(head: str) -> tuple[str, str]:
-    """The interface towards a head, and how it was found; "" and why, where there is none."""
-    from ..host.system import read_system
-    from ..model.system import Wanted
-
-    system = read_system(Wanted(names=(head,), memory=False))
-    name = next(iter(system.names or ()), None)
-    if name is None:
-        return "", f"{head} was not resolved: {system.why_unknown('names')}"
-    if name.error:
-        return "", f"{head} has no address: {name.error}"
-    if not name.interface:
-        return "", f"no route leads to {head}"
-    way = "it has the head's address" if name.here else f"the route to {head}"
-    return name.interface, way
-
-
-def _with_files(selected: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The parts with the paths at which their files will be written, once these are complete."""
-    if not any(part.files for part in selected):
-        return selected
-    from ..resolve.endpoints import names_in_json
-    from .state import path_of
-
-    found = []
-    for part in selected:
-        files = tuple(
-            f if names_in_json(f.content) else f.replace(path=path_of(f)) for f in part.files
-        )
-        paths = {f.placeholder: f.path for f in files if f.path}
-        found.append(fill_part(part.replace(files=files), paths))
-    return tuple(found)
 
 
 def _addresses(
