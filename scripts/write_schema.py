@@ -135,6 +135,9 @@ class Maker:
             "some named": lambda value: {**self.named(value), "minProperties": 1},
             "words": lambda words: {"enum": list(words)},
             "number": lambda least: {"type": "number", "minimum": least, "maximum": MOST},
+            "one or listed": lambda item: {
+                "anyOf": [self.of(item), {"type": "array", "items": self.of(item)}]
+            },
             "one or keyed": lambda value: {"anyOf": [self.of(value), self.keyed(value)]},
             "images": lambda _: IMAGES,
             "image or": lambda value: {"anyOf": [IMAGE, self.of(value)]},

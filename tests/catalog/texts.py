@@ -104,7 +104,7 @@ variants:
 compatible_strategies: [single_node_tp, single_node_dep, pd_cluster]
 default_strategy: single_node_tp
 strategy_hardware: {single_node_dep: {amd: unsupported}}
-strategy_min_gpus: {h200: 8}
+strategy_min_gpus: {single_node_tp: 8, h200: {single_node_dep: 16}}
 hardware_overrides:
   hopper: {extra_args: ["--moe-backend", marlin], extra_env: {G: "1"}}
 strategy_overrides:
@@ -115,6 +115,7 @@ strategy_overrides:
     hardware_overrides: {h200: {extra_args: ["--c"]}}
     pool_modes: [tp, dep]
     prefill:
+      extra_args: ["--e"]
       vllm_args: ["--port", 8100]
       env: {Q: "1"}
       parallelism: {h200: dep, default: tp}
@@ -174,6 +175,8 @@ dependencies:
     brand: NVIDIA
     optional: true
     install_modes: [pip]
+  - command: "pip install aiter"
+    brand: [AMD, NVIDIA]
 hardware_notes: {h200: "warm"}
 client: {temperature: 0.6, stream: true}
 benchmark: {input_len: 1024}

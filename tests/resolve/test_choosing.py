@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.resolve.build import M3, M31, arguments, deploy, own, profile, recipe, told
+from tests.resolve.build import (
+    M3,
+    M31,
+    arguments,
+    deploy,
+    flags,
+    own,
+    profile,
+    recipe,
+    server,
+    told,
+)
 from vllm_launch.errors import LaunchError, NothingFits, UsageError
 from vllm_launch.model.choice import Choice, Pool, Pools, Request
 from vllm_launch.resolve.resolver import Resolver
@@ -486,7 +497,7 @@ class TestHardware:
             ),
             pytest.param(
                 "meta: {hardware: {h200: unsupported}}",
-                "h100",
+                "b200",
                 "the usual default",
                 id="not where unsupported",
             ),
@@ -496,6 +507,19 @@ class TestHardware:
                 "mi300x",
                 "the usual default",
                 id="not where the variant does not run",
+            ),
+            pytest.param(
+                "{meta: {hardware: {h200: unsupported}}, "
+                "variants: {v: {precision: bf16, supported_hardware: [gb300, b300, mi300x]}}}",
+                "b300",
+                "the usual default",
+                id="NVIDIA's first, by name",
+            ),
+            pytest.param(
+                "variants: {v: {precision: bf16, precision_hardware: {generation: blackwell}}}",
+                "b200",
+                "the usual default",
+                id="b200 for a precision that is said to need Blackwell",
             ),
             pytest.param(
                 "variants: {v: {precision: nvfp4, precision_hardware: {brand: NVIDIA}}}",
@@ -709,8 +733,35 @@ class TestNodes:
                 1129,
                 {"strategy_min_gpus": {"multi_node_tp": 24}},
                 {},
+                3,
+                id="more by the strategy that is chosen",
+            ),
+            pytest.param(
+                1129,
+                {"strategy_min_gpus": {"multi_node_dep": 32}},
+                {},
                 2,
-                id="strategy_min_gpus of a strategy that nobody asked for",
+                id="strategy_min_gpus of another strategy",
+            ),
+            pytest.param(1129, {"strategy_min_gpus": 32}, {}, 4, id="more of every strategy"),
+            pytest.param(
+                1129,
+                {"strategy_min_gpus": {"h200": {"multi_node_tp": 24, "multi_node_dep": 64}}},
+                {},
+                3,
+                id="more of a strategy on this hardware",
+            ),
+            pytest.param(9, {"strategy_min_gpus": 8}, {}, 1, id="met by one node"),
+            pytest.param(9, {"strategy_min_gpus": 9}, {}, 2, id="too much for one node"),
+            pytest.param(
+                9,
+                {"strategy_min_gpus": {"single_node_tp": 16}},
+                {},
+                1,
+                id="met by another strategy on one node",
+            ),
+            pytest.param(
+                9, {"default_strategy": "multi_node_tep"}, {}, 2, id="a default for several nodes"
             ),
             pytest.param(
                 100,
@@ -857,10 +908,34 @@ class TestStrategy:
             pytest.param(
                 "multi_node_tp, single_node_tep",
                 "multi_node_tp",
-                None,
+                1,
                 "single_node_tep",
                 "the usual layout on 1 node",
                 id="a multi-node default is not for one node",
+            ),
+            pytest.param(
+                "single_node_tep, multi_node_tp",
+                "multi_node_tp",
+                None,
+                "multi_node_tp",
+                "the recipe's default on 2 nodes",
+                id="a multi-node default is for several nodes",
+            ),
+            pytest.param(
+                "pd_cluster, single_node_tep",
+                None,
+                None,
+                "single_node_tep",
+                "the usual layout on 1 node",
+                id="no pools unasked",
+            ),
+            pytest.param(
+                "single_node_tp, pd_cluster",
+                "pd_cluster",
+                None,
+                "pd_cluster",
+                "the recipe's default on 1 node",
+                id="pools where they are the default",
             ),
         ],
     )
@@ -884,6 +959,16 @@ class TestStrategy:
                 {"single_node_tp": {"h200": "unsupported"}},
                 ["multi_node_tp"],
                 id="without one unsupported on the exact GPU",
+            ),
+            pytest.param(
+                {"single_node_tp": {"default": "unsupported", "b200": "supported"}},
+                ["multi_node_tp"],
+                id="without one unsupported elsewhere",
+            ),
+            pytest.param(
+                {"single_node_tp": {"default": "unsupported", "h200": "supported"}},
+                ["single_node_tp", "multi_node_tp"],
+                id="with one supported only here",
             ),
             pytest.param(
                 {"single_node_tp": {"hopper": "unsupported"}},
@@ -1084,3 +1169,24 @@ def test_choosing_is_not_affected_by_what_was_chosen_before() -> None:
         for each in (large, small, large)
     ]
     assert sizes == ["1", "8", "1"]
+
+
+def test_an_empty_list_narrows_nothing() -> None:
+    keys: dict[str, Any] = {
+        "variants": {"v": {"precision": "bf16", "supported_hardware": []}},
+        "features": {
+            "plain": {"args": ["--plain"], "strategies": []},
+            "moded": {"modes": {"one": {"args": ["--one"], "variants": []}}},
+        },
+    }
+    offload = {"args": ["--offload"], "strategies": [], "brands": []}
+    resolver = recipe(keys, taxonomy={"kv_offload": {"open": offload}})
+    plan = server(resolver, kv_offload="open")
+    assert [word for word in flags(plan) if word in ("--plain", "--one", "--offload")] == [
+        "--plain", "--one", "--offload",
+    ]  # fmt: skip
+
+
+def test_no_memory_figure_is_none_that_fits_one_gpu() -> None:
+    resolver = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 0}}")
+    assert server(resolver).number("--tensor-parallel-size") == 8

@@ -123,9 +123,14 @@ class TestOnThisMachine:
 
     def test_a_local_model_is_mounted_read_only(self) -> None:
         deployment = deploy(recipe(), model_path="/models/m 1")
-        argv = container(deployment, self.setup(model_path="/models/m 1"))
+        argv = container(deployment, self.setup())
         at = argv.index(IMAGE)
         assert argv[at - 2 : at + 2] == ["-v", "/models/m 1:/models/m 1:ro", IMAGE, "/models/m 1"]
+
+    def test_a_recipes_local_model_is_mounted_read_only(self) -> None:
+        on_disk = recipe({"model": {"model_id": "/models/m"}})
+        argv = before_image(deploy(on_disk), self.setup())
+        assert argv[-2:] == ["-v", "/models/m:/models/m:ro"]
 
     def test_podman_gets_nvidia_gpus_by_cdi(self) -> None:
         argv = before_image(deploy(recipe()), self.setup(engine="podman"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.resolve.build import deploy, flags, recipe, server
+from tests.resolve.build import arguments, deploy, flags, recipe, server
 from vllm_launch.errors import UsageError
 
 HEAD = "--master-addr $HEAD_IP"
@@ -72,6 +72,43 @@ def test_each_strategys_flags_rank_by_rank(
     assert [plan.rank for plan in deployment.processes] == list(range(len(by_rank)))
     assert deployment.deploy_type == ("multi_node" if several else "single_node")
     assert deployment.router is None
+
+
+LOCAL = "--data-parallel-size-local"
+
+
+@pytest.mark.parametrize("written", [f"{LOCAL} 2", f"{LOCAL}=2"], ids=["two words", "one word"])
+@pytest.mark.parametrize("strategy", ["multi_node_dep", "multi_node_tp_dp"])
+@pytest.mark.parametrize(
+    "place", ["strategy_overrides", "features", "preset", "operator", "nobody behind them"]
+)
+def test_a_followers_first_rank_is_counted_by_the_ranks_that_nodes_really_have(
+    place: str, strategy: str, written: str
+) -> None:
+    words = written.split()
+    preset = {"hardware": "h200", "strategy": strategy, "args": words}
+    keys: dict[str, Any] = {
+        "strategy_overrides": {"strategy_overrides": {strategy: {"extra_args": words}}},
+        "features": {"features": {"hybrid": {"args": words}}},
+        "preset": {"presets": {"tuned": preset}},
+        "nobody behind them": {"model": {"model_id": "org/model", "base_args": words}},
+    }
+    request: dict[str, Any] = {"strategy": strategy, "nodes": 3}
+    if place == "preset":
+        request["preset"] = "tuned"
+    if place == "operator":
+        request["args"] = arguments(*words)
+    each = deploy(recipe(keys.get(place, {})), **request).processes
+    behind = 2 if place != "nobody behind them" else 8 if strategy == "multi_node_dep" else 1
+    assert [plan.number(LOCAL) for plan in each] == [behind] * 3
+    starts = [plan.number("--data-parallel-start-rank") for plan in each]
+    assert starts == [None, behind, 2 * behind]
+
+
+def test_the_operators_own_first_rank_wins() -> None:
+    own = arguments(LOCAL, "2", "--data-parallel-start-rank", "5")
+    _, follower = deploy(recipe(), strategy="multi_node_dep", nodes=2, args=own).processes
+    assert follower.number("--data-parallel-start-rank") == 5
 
 
 @pytest.mark.parametrize("strategy", ["multi_node_tp", "multi_node_tp_dp", "multi_node_dep"])

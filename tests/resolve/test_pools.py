@@ -159,6 +159,11 @@ class TestMode:
             pytest.param(
                 "single_node_tp, single_node_dep, pd_cluster", ["dep"], "tp", "dep", id="pool_modes"
             ),
+            pytest.param("multi_node_tp_pp, pd_cluster", None, "dep", "tp", id="tp_pp is tp"),
+            pytest.param("multi_node_tp_dp, pd_cluster", None, "dep", "tp", id="tp_dp is tp"),
+            pytest.param(
+                "single_node_tp, pd_cluster", ["dep"], "dep", "tp", id="pool_modes that leave none"
+            ),
             pytest.param("pd_cluster", None, "dep", "dep", id="no strategy says which"),
             pytest.param("pd_cluster", None, None, "tp", id="nobody says anything"),
         ],

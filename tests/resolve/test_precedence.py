@@ -74,6 +74,7 @@ ROLE_ARGUMENTS = in_order(
     "variant-exact-gpu @ recipe.variants.default.hardware_overrides.b200.extra_args",
     "strategy-role @ strategy.prefill.vllm_args",
     "parallelism @ ",
+    "override-role-extra-args @ recipe.strategy_overrides.pd_cluster.prefill.extra_args",
     "override-role @ recipe.strategy_overrides.pd_cluster.prefill.vllm_args",
     "generation @ recipe.hardware_overrides.blackwell.extra_args",
     "variant-generation @ recipe.variants.default.hardware_overrides.blackwell.extra_args",
@@ -291,6 +292,9 @@ OTHERS_BLOCKS = [
     pytest.param("recipe.strategy_overrides.pd_cluster.vllm_args", id="override's vllm_args"),
     pytest.param(
         "recipe.strategy_overrides.pd_cluster.decode.vllm_args", id="the other role's override"
+    ),
+    pytest.param(
+        "recipe.strategy_overrides.pd_cluster.decode.extra_args", id="the other role's extra_args"
     ),
     pytest.param(
         "recipe.strategy_overrides.pd_cluster.decode.hardware_overrides.b200.extra_args",

@@ -7,6 +7,7 @@ from ..model.recipe import (
     DynamoSettings,
     Evidence,
     Feature,
+    Floors,
     HardwareOverride,
     Images,
     Meta,
@@ -61,6 +62,7 @@ from .kinds import (
     named,
     number_from,
     one_of,
+    one_or_listed,
     table,
     text,
     variables,
@@ -80,7 +82,7 @@ _brands = ("nvidia", "amd", "tpu", "intel")
 _pool_mode = one_of("tp", "tep", "dep")
 
 
-def _one_or_keyed(record: type[Size] | type[Word], reader: Reader) -> Reader:
+def _one_or_keyed(record: type[Size | Word | Floors], reader: Reader) -> Reader:
     """One value, or one for each hardware key; a single one stands under "default"."""
     many = keyed(reader)
 
@@ -100,6 +102,7 @@ def _one_or_keyed(record: type[Size] | type[Word], reader: Reader) -> Reader:
 
 _size = _one_or_keyed(Size, count)
 _keyed_word = _one_or_keyed(Word, _pool_mode)
+_floors = _one_or_keyed(Floors, _size)
 
 
 def _images(single: str) -> Reader:
@@ -282,6 +285,7 @@ SHAPES[_variants] = ("some named", _variant)
 _router = table(Router, policy=name, install=data, port=count, intra_node_data_parallel_size=count)
 _role_override = table(
     RoleOverride,
+    extra_args=arguments,
     vllm_args=arguments,
     env=variables,
     parallelism=_keyed_word,
@@ -361,7 +365,7 @@ _dependency = table(
     Dependency,
     note=text,
     command=command,
-    brand=text,
+    brand=one_or_listed(text),
     optional=boolean,
     install_modes=_texts,
     required=("command",),
@@ -378,7 +382,7 @@ RECIPE = table(
     compatible_strategies=_texts,
     default_strategy=text,
     strategy_hardware=keyed(_support),
-    strategy_min_gpus=keyed(count),
+    strategy_min_gpus=_floors,
     hardware_overrides=keyed(_hardware_override),
     strategy_overrides=keyed(_strategy_override),
     kv_offload_support=_words,

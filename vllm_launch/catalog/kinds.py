@@ -276,6 +276,20 @@ def listed(reader: Reader) -> Reader:
     return read
 
 
+def one_or_listed(reader: Reader) -> Reader:
+    """One of what ``reader`` reads, or a list of them, as a tuple."""
+    many = listed(reader)
+
+    def read(node: Node, path: str, reading: Reading) -> Any:
+        if node[0] == "list":
+            return many(node, path, reading)
+        value = reader(node, path, reading)
+        return ABSENT if value is ABSENT else (value,)
+
+    SHAPES[read] = ("one or listed", reader)
+    return read
+
+
 def keyed(reader: Reader) -> Reader:
     """A mapping from any key to what ``reader`` reads."""
 

@@ -90,7 +90,7 @@ _RECIPE = {
     "compatible_strategies": _STRATEGIES,
     "default_strategy": "strategy",
     "strategy_hardware": {"@": "strategy", "*": _BY_HARDWARE},
-    "strategy_min_gpus": {"@": "hardware or strategy"},
+    "strategy_min_gpus": {"@": "hardware or strategy", "*": {"@": "strategy"}},
     "hardware_overrides": _BY_HARDWARE,
     "strategy_overrides": {"@": "strategy", "*": _STRATEGY_OVERRIDE},
     "kv_offload_support": {"@": "KV offload option"},
@@ -163,6 +163,8 @@ def _names(node: Node, places: Any, path: str, last: str) -> Iterator[Name]:
     if isinstance(places, str):
         if kind == "text":
             yield places, node, path, last
+        for i, item in enumerate(node[3] if kind == "list" else ()):
+            yield from _names(item, places, f"{path}[{i}]", last)
     elif kind == "list" and "[]" in places:
         for i, item in enumerate(node[3]):
             yield from _names(item, places["[]"], f"{path}[{i}]", last)

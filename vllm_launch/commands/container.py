@@ -31,7 +31,8 @@ def container_setup(
         return None
     _require_image(plan.deployment)
     cache, inside = _hub_cache()
-    for path in (cache, plan.found.model_path or ""):
+    models = [process.model for process in plan.processes if process.model.startswith("/")]
+    for path in (cache, *models):
         if ":" in path:
             raise UsageError(
                 f"{engine} cannot mount {path}: there is a colon in it",
@@ -59,7 +60,6 @@ def container_setup(
         **_kept_container(plan, settings),
         publish=_publish(settings["host"] or ""),
         host_network=shared,
-        model_path=plan.found.model_path,
     )
 
 

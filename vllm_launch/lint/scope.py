@@ -66,7 +66,7 @@ class Scope(Record):
             return (keys[1],)
         if keys[0] == "features" and keys[2:3] == ["modes"] and keys[1] in recipe.features:
             mode = recipe.features[keys[1]].modes.get(keys[3])
-            if mode is not None and mode.variants is not None:
+            if mode is not None and mode.variants:
                 return mode.variants
         if keys[0] == "presets" and keys[1] in recipe.presets:
             return recipe.presets[keys[1]].variants or recipe.variants

@@ -21,6 +21,15 @@ class Size(Record):
     where: Source
 
 
+class Floors(Record):
+    """The GPUs that strategies need at least: for each key (strategy, exact GPU id, "default")
+    one figure for every strategy, or one for each.
+    """
+
+    by_key: Mapping[str, Size]
+    where: Source
+
+
 class Word(Record):
     """A word, or one for each key (exact GPU id, generation, brand, "default")."""
 
@@ -153,6 +162,7 @@ class Variant(Record):
 class RoleOverride(Record):
     """What a recipe changes for a prefill or decode pool."""
 
+    extra_args: Arguments = ()
     vllm_args: Arguments = ()
     env: Variables = ()
     parallelism: Word | None = None
@@ -275,7 +285,7 @@ class Dependency(Record):
 
     note: str = ""
     command: str
-    brand: str | None = None
+    brand: tuple[str, ...] = ()  # empty: every brand
     optional: bool = False
     install_modes: tuple[str, ...] = ()
 
@@ -294,7 +304,7 @@ class Recipe(Record):
     compatible_strategies: tuple[str, ...] = ()
     default_strategy: str | None = None
     strategy_hardware: Mapping[str, Mapping[str, str]] = {}
-    strategy_min_gpus: Mapping[str, int] = {}  # by hardware or strategy
+    strategy_min_gpus: Floors | None = None
     hardware_overrides: Mapping[str, HardwareOverride] = {}
     strategy_overrides: Mapping[str, StrategyOverride] = {}
     kv_offload_support: Mapping[str, str] = {}

@@ -10,7 +10,7 @@ from ..errors import NothingFits, UsageError
 from ..model.choice import Choice
 from .features import settle_features
 from .presets import find, tunings
-from .suitability import BLACKWELL_ONLY, fits, footprint, offered, why_not
+from .suitability import fits, footprint, is_blackwell_only, least_gpus, offered, why_not
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile, Taxonomy
     from .features import Features
 
+_BRANDS = ("NVIDIA", "AMD")  # the usual ones first
 _MULTI_NODE_PREFERENCE = ("multi_node_tp", "multi_node_dep", "multi_node_tep")
 
 
@@ -283,14 +284,18 @@ class _Choosing:
     def _default_hardware(self, variant: Variant) -> HardwareProfile:
         possible = self._possible(variant)
         default = self.recipe.meta.default_hardware
-        blackwell = variant.precision in BLACKWELL_ONLY and variant.precision_hardware is None
-        preferred = ("b200", "gb200") if blackwell else ("h200",)
-        for name in (default, *preferred, *possible):
+        preferred = ("b200", "gb200", "h200") if is_blackwell_only(variant) else ("h200",)
+        for name in (default, *preferred, *sorted(possible, key=self._rank)):
             if name in possible:
                 why = "the recipe's default" if name == default else "the usual default"
                 self.because("hardware", str(name), why)
                 return self.chooser.profiles[str(name)]
         raise NothingFits(f"no hardware profile can run variant {variant.id} of {self.recipe.id}")
+
+    def _rank(self, hardware: str) -> tuple[int, str]:
+        """Where a profile stands among those that nothing else prefers: by brand, then by id."""
+        brand = self.chooser.profiles[hardware].brand
+        return _BRANDS.index(brand) if brand in _BRANDS else len(_BRANDS), hardware
 
     def _variant(self, hardware: HardwareProfile) -> Variant:
         """The default variant, unless the hardware rules it out or is a small box of its own."""
@@ -325,14 +330,13 @@ class _Choosing:
         if self.request.profile is not None or not hardware.scalable:
             return 1
         named = self.asked_strategy
-        candidates = (named,) if named else self.chooser.offered(hardware)
+        candidates = (named,) if named else self._automatic(hardware)
         on_several = [_is_multi_node(name) for name in candidates]
         needed = variant.vram_minimum_gb or 0
         if not any(on_several) or (needed <= hardware.vram_gb and not all(on_several)):
             return 1
-        floors = self.recipe.strategy_min_gpus
-        min_gpus = max(floors.get(hardware.id, 0), floors.get(named or "", 0))
-        least = max(2, _ceil(min_gpus / hardware.gpu_count))
+        floor = least_gpus(self.recipe, self._usual(candidates, 2) or "", hardware)
+        least = max(2, _ceil(floor / hardware.gpu_count))
         enough = max(least, _ceil(needed / hardware.vram_gb))
         if self.request.hardware is None and enough > least:
             # Nobody's machine: the recorded choices show the smallest layout there.
@@ -342,6 +346,24 @@ class _Choosing:
             )
             return least
         return enough
+
+    def _automatic(self, hardware: HardwareProfile) -> tuple[str, ...]:
+        """The strategies to pick among unasked.
+
+        A recipe whose usual strategy is for several nodes is for several nodes; one node must
+        meet a strategy's floor; pools are for who asks for them, or for what has nothing else.
+        """
+        offered = self.chooser.offered(hardware)
+        default = self.recipe.default_strategy or ""
+        if default in offered and (_is_multi_node(default) or default == "pd_cluster"):
+            return (default,)
+        gpus = hardware.gpu_count
+        engines = [name for name in offered if name != "pd_cluster"]
+        return tuple(
+            name
+            for name in engines or offered
+            if _is_multi_node(name) or least_gpus(self.recipe, name, hardware) <= gpus
+        )
 
     def _check_pools(self, strategy: Strategy) -> None:
         """Pools that the operator sized need the strategy that has them."""
@@ -389,24 +411,32 @@ class _Choosing:
             why = "asked for" if self.request.strategy else "the preset sets it"
             self.because("strategy", asked, why)
             return asked
-        default = self.recipe.default_strategy
-        sibling = default.replace("single_node", "multi_node") if default else None
-        several = [name for name in offered if _is_multi_node(name)]
+        noun = "node" if nodes == 1 else "nodes"
+        name = self._usual(self._automatic(hardware), nodes) or self._usual(offered, nodes)
+        if name is None:
+            raise NothingFits(
+                f"{self.recipe.id} offers no strategy for {nodes} {noun} of {hardware.id}",
+                hint=f"strategies: {', '.join(offered) or 'none'}",
+            )
+        why = "the recipe's default" if name in self._defaults() else "the usual layout"
+        self.because("strategy", name, f"{why} on {nodes} {noun}")
+        return name
+
+    def _defaults(self) -> tuple[str, str]:
+        """The recipe's usual strategy, and what that is on several nodes."""
+        default = self.recipe.default_strategy or ""
+        return default, default.replace("single_node", "multi_node")
+
+    def _usual(self, names: Sequence[str], nodes: int) -> str | None:
+        """The strategy to pick on so many nodes, unasked; None where none is for them."""
+        default, sibling = self._defaults()
+        several = [name for name in names if _is_multi_node(name)]
         if nodes > 1:
             preferred = [sibling, *_MULTI_NODE_PREFERENCE, *several]
         else:
-            others = [name for name in offered if name not in several]
-            preferred = [default if default in others else None, "single_node_tp", *others]
-        noun = "node" if nodes == 1 else "nodes"
-        for name in preferred:
-            if name is not None and name in offered:
-                why = "the recipe's default" if name in (default, sibling) else "the usual layout"
-                self.because("strategy", name, f"{why} on {nodes} {noun}")
-                return name
-        raise NothingFits(
-            f"{self.recipe.id} offers no strategy for {nodes} {noun} of {hardware.id}",
-            hint=f"strategies: {', '.join(offered) or 'none'}",
-        )
+            others = [name for name in names if name not in several]
+            preferred = [default if default in others else "", "single_node_tp", *others]
+        return next((name for name in preferred if name in names), None)
 
     def _not_offered(
         self, asked: str, offered: Sequence[str], hardware: HardwareProfile

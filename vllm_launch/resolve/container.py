@@ -36,7 +36,6 @@ class ContainerSetup(Record):
     detached: bool = False  # its engine runs it in the background
     publish: str = ""  # "ADDRESS:", where the port is not to be open on every interface
     host_network: bool = False  # the machine's own network, where nothing is published
-    model_path: str | None = None
 
 
 PORTABLE = ContainerSetup()
@@ -108,7 +107,7 @@ def container_of(
         port=None if setup.host_network else process.value("--port") or "8000",
         mounts=(
             (setup.hub_cache, setup.hub_cache_inside, True),
-            *((path, path, False) for path in _mounted(process, setup)),
+            *((path, path, False) for path in _mounted(process)),
         ),
         passed_by_name=setup.passed_by_name,
         variables=tuple((name, text) for name, text, _ in _environment(process, hardware, setup)),
@@ -258,9 +257,9 @@ def _uses_rdma(process: ProcessPlan) -> bool:
     return "NixlConnector" in config or "Mooncake" in config
 
 
-def _mounted(process: ProcessPlan, setup: ContainerSetup) -> list[str]:
+def _mounted(process: ProcessPlan) -> list[str]:
     """Paths on the host that the process reads: a local model, files that variables name."""
-    paths = [setup.model_path] if setup.model_path else []
+    paths = [process.model] if process.model.startswith("/") else []
     configs = (value for name, value, _ in process.variables if name.endswith("_CONFIG_PATH"))
     return [*paths, *configs]
 

@@ -24,7 +24,7 @@ def modes_for(feature: Feature, variant: Variant, hardware: HardwareProfile) -> 
     return {
         name: mode
         for name, mode in feature.modes.items()
-        if (mode.variants is None or variant.id in mode.variants)
+        if (not mode.variants or variant.id in mode.variants)
         and not is_unsupported(mode.hardware, hardware)
     }
 
@@ -124,7 +124,7 @@ def settle_features(
     settled: list[tuple[str, str | None]] = []
     for name, asked in picked:
         feature = recipe.features[name]
-        if feature.strategies is not None and strategy not in feature.strategies:
+        if feature.strategies and strategy not in feature.strategies:
             strategies = ", ".join(feature.strategies)
             notes.append(
                 f"the feature {name} adds nothing under {strategy}; it is for {strategies}"

@@ -69,6 +69,7 @@ def layers(
         after=(
             *(() if role else override.extra_args),
             *(() if role else override.vllm_args),
+            *pool.extra_args,
             *pool.vllm_args,
             *(argument for layer in on_hardware for argument in layer.extra_args),
         ),

@@ -23,7 +23,7 @@ def picks(
 ) -> Iterator[Pick]:
     """Each feature that may be on here, and each of its modes."""
     for feature in resolver.recipe.features.values():
-        if feature.strategies is not None and strategy not in feature.strategies:
+        if feature.strategies and strategy not in feature.strategies:
             continue
         if is_unsupported(feature.hardware, hardware):
             continue

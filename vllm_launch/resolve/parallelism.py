@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..model.strategy import Strategy
     from ..model.taxonomy import HardwareProfile
 
+LOCAL_RANKS = "--data-parallel-size-local"
+
 
 def flags(source: Source, *tokens: object) -> Arguments:
     """Arguments out of flags and values, all from one place."""
@@ -50,7 +52,7 @@ def tensor_parallel_size(
             if wanted <= gpus:
                 return wanted, place
             return gpus, place.replace(detail=f"TP {wanted}, but {hardware.id} has {gpus}")
-    if variant.vram_minimum_gb is not None and variant.vram_minimum_gb <= memory_per_gpu(hardware):
+    if variant.vram_minimum_gb and variant.vram_minimum_gb <= memory_per_gpu(hardware):
         needed = f"{variant.vram_minimum_gb:g} GB fit one GPU"
         return 1, variant.where.replace(
             layer=f"{variant.where.layer}.vram_minimum_gb", detail=needed
@@ -80,13 +82,21 @@ def _all_gpus(strategy: Strategy, hardware: HardwareProfile) -> Source:
 class Layout:
     """The figures that one node's parallelism flags are made of."""
 
-    __slots__ = ("gpus", "head", "nodes", "rank", "source", "tp")
+    __slots__ = ("gpus", "head", "local", "nodes", "rank", "source", "tp")
 
     def __init__(
-        self, *, gpus: int, tp: int, nodes: int, rank: int, head: str, source: Source
+        self,
+        *,
+        gpus: int,
+        tp: int,
+        nodes: int,
+        rank: int,
+        head: str,
+        source: Source,
+        local: int = 0,  # data-parallel ranks on each node: what a follower's first is counted by
     ) -> None:
         self.gpus, self.tp, self.nodes, self.rank = gpus, tp, nodes, rank
-        self.head, self.source = head, source
+        self.head, self.source, self.local = head, source, local
 
 
 def _tensor(at: Layout) -> Arguments:
@@ -118,33 +128,41 @@ def _tensor_pipeline(at: Layout) -> Arguments:
     )
 
 
+def local_ranks(strategy: Strategy, gpus: int) -> int:
+    """Data-parallel ranks on each node, where no layer says otherwise; 0: it has none."""
+    return {"multi_node_tp_dp": 1, "multi_node_dep": gpus}.get(strategy.name, 0)
+
+
+def _start(at: Layout) -> tuple[object, ...]:
+    """A follower's first data-parallel rank: behind those of the nodes before it."""
+    return ("--data-parallel-start-rank", at.rank * at.local) if at.rank else ()
+
+
 def _tensor_data(at: Layout) -> Arguments:
-    start = ("--data-parallel-start-rank", at.rank) if at.rank else ()
     return flags(
         at.source,
         "--tensor-parallel-size",
         at.tp,
         "--data-parallel-size",
         at.nodes,
-        "--data-parallel-size-local",
+        LOCAL_RANKS,
         1,
         "--data-parallel-address",
         at.head,
-        *start,
+        *_start(at),
     )
 
 
 def _data_across(at: Layout) -> Arguments:
-    start = ("--data-parallel-start-rank", at.rank * at.gpus) if at.rank else ()
     return flags(
         at.source,
         "--data-parallel-size",
         at.gpus * at.nodes,
-        "--data-parallel-size-local",
+        LOCAL_RANKS,
         at.gpus,
         "--data-parallel-address",
         at.head,
-        *start,
+        *_start(at),
     )
 
 

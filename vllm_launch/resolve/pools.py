@@ -9,6 +9,7 @@ from ..model.source import Source
 from .hardware import most_specific
 from .layers import NO_OVERRIDE, role_of, role_override
 from .parallelism import flags, size_on
+from .suitability import strategies_anywhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,15 +121,23 @@ def _mode(
     of_strategy = role_of(strategy, role).parallelism
     mode = asked or of_recipe or of_strategy or "tp"
     allowed = allowed_modes(recipe)
-    return mode if mode in allowed or not allowed else allowed[0]
+    return mode if mode in allowed else allowed[0]
 
 
 def allowed_modes(recipe: Recipe) -> tuple[str, ...]:
-    """The pool modes that the recipe's strategies and its ``pool_modes`` allow."""
-    suffixes = {name.rpartition("_")[2] for name in recipe.compatible_strategies}
+    """The pool modes that the recipe's strategies allow, narrowed by its ``pool_modes``.
+
+    Neither can leave none: what says nothing of modes allows them all.
+    """
+    suffixes = {_layout_of(name) for name in strategies_anywhere(recipe)}
+    modes = tuple(mode for mode in _MODES if mode in suffixes) or _MODES
     override = recipe.strategy_overrides.get("pd_cluster", NO_OVERRIDE)
-    modes = override.pool_modes
-    return tuple(m for m in _MODES if m in suffixes and (modes is None or m in modes))
+    return tuple(mode for mode in modes if mode in (override.pool_modes or modes)) or modes
+
+
+def _layout_of(strategy: str) -> str:
+    """What a strategy does inside a node, by its name: "tp" of multi_node_tp_pp."""
+    return strategy.removesuffix("_pp").removesuffix("_dp").rpartition("_")[2]
 
 
 def pool_arguments(pool: PoolPlan, rank: int) -> Arguments:

@@ -10,7 +10,13 @@ from .choose import Chooser
 from .features import feature_layer
 from .images import image_for
 from .layers import Layers, layers
-from .parallelism import Layout, parallel_arguments, tensor_parallel_size
+from .parallelism import (
+    LOCAL_RANKS,
+    Layout,
+    local_ranks,
+    parallel_arguments,
+    tensor_parallel_size,
+)
 from .pools import (
     NVLINK_DOMAIN_HARDWARE,
     NVLINK_DOMAIN_VARIABLES,
@@ -118,15 +124,28 @@ class Resolver:
         return found
 
     def parallel(
-        self, strategy: Strategy, choice: Choice, rank: int, tp: int, source: Source, head: str
+        self,
+        strategy: Strategy,
+        choice: Choice,
+        rank: int,
+        tp: int,
+        source: Source,
+        head: str,
+        local: int,
     ) -> Arguments:
         """The parallelism flags of one node."""
         gpus = choice.hardware.gpu_count
-        key = (strategy.name, gpus, choice.nodes, rank, tp, id(source), head)
+        key = (strategy.name, gpus, choice.nodes, rank, tp, id(source), head, local)
         found: tuple[Source, Arguments] | None = self._memo.get(key)
         if found is None:
             layout = Layout(
-                gpus=gpus, tp=tp, nodes=choice.nodes, rank=rank, head=head, source=source
+                gpus=gpus,
+                tp=tp,
+                nodes=choice.nodes,
+                rank=rank,
+                head=head,
+                source=source,
+                local=local,
             )
             found = self._memo[key] = (source, parallel_arguments(strategy, layout))
         return found[1]
@@ -247,6 +266,14 @@ class _Resolution:
             )
 
     def _engine(self, rank: int, tp: int, source: Source, head: str) -> ProcessPlan:
+        local = local_ranks(self.strategy, self.choice.hardware.gpu_count)
+        plan = self._node(rank, tp, source, head, local)
+        said = plan.number(LOCAL_RANKS) if rank and local else None
+        if said in (None, local):
+            return plan
+        return self._node(rank, tp, source, head, said or local)
+
+    def _node(self, rank: int, tp: int, source: Source, head: str, local: int) -> ProcessPlan:
         choice = self.choice
         multi_node = self.strategy.deploy_type == "multi_node"
         first = "instance" if self.store else "head" if multi_node else "server"
@@ -255,7 +282,7 @@ class _Resolution:
             role=first if rank == 0 else "worker",
             rank=rank,
             layer=layer,
-            parallel=self.resolver.parallel(self.strategy, choice, rank, tp, source, head),
+            parallel=self.resolver.parallel(self.strategy, choice, rank, tp, source, head, local),
             kv_args=self._kv_args(None),
             placed=self._device_mask(),
         )

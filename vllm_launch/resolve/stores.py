@@ -24,12 +24,12 @@ def check_offload(
             "--kv-transfer-config",
             hint="use a kv_store_… option, or a serving strategy",
         )
-    if option.strategies is not None and strategy.name not in option.strategies:
+    if option.strategies and strategy.name not in option.strategies:
         raise UsageError(
             f"KV offload {option.id} does not work under the strategy {strategy.name}",
             hint=f"strategies that it works under: {', '.join(option.strategies)}; or {without}",
         )
-    if option.brands is not None and hardware.brand not in option.brands:
+    if option.brands and hardware.brand not in option.brands:
         raise NothingFits(
             f"KV offload {option.id} does not run on {hardware.brand} ({hardware.id})",
             hint=f"it runs on {', '.join(option.brands)}; {without}",

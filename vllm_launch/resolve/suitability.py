@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .hardware import is_unsupported, most_specific
+from .hardware import most_specific
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,20 +13,41 @@ if TYPE_CHECKING:
 BLACKWELL_ONLY = ("nvfp4", "fp4")
 
 
+def strategies_anywhere(recipe: Recipe) -> tuple[str, ...]:
+    """The strategies that the recipe offers on some hardware: the compatible, then the others."""
+    granted = (name for name, on in recipe.strategy_hardware.items() if "supported" in on.values())
+    return tuple(dict.fromkeys((*recipe.compatible_strategies, *granted)))
+
+
 def offered(recipe: Recipe, hardware: HardwareProfile) -> tuple[str, ...]:
     """Compatible strategies, minus the unsupported, plus those that are supported here."""
-    support = recipe.strategy_hardware
-    offered = [
-        name
-        for name in recipe.compatible_strategies
-        if not is_unsupported(support.get(name, {}), hardware)
-    ]
-    added = [
-        name
-        for name, on in support.items()
-        if name not in offered and most_specific(on, hardware) == "supported"
-    ]
-    return (*offered, *added)
+    return tuple(
+        name for name in strategies_anywhere(recipe) if _is_offered(recipe, name, hardware)
+    )
+
+
+def _is_offered(recipe: Recipe, strategy: str, hardware: HardwareProfile) -> bool:
+    said = most_specific(recipe.strategy_hardware.get(strategy, {}), hardware)
+    return (
+        said != "unsupported" if strategy in recipe.compatible_strategies else said == "supported"
+    )
+
+
+def least_gpus(recipe: Recipe, strategy: str, hardware: HardwareProfile) -> int:
+    """The GPUs that a strategy needs at least, all nodes together; 0 where the recipe is silent."""
+    floors = recipe.strategy_min_gpus.by_key if recipe.strategy_min_gpus is not None else {}
+    found = (floors[key] for key in ("default", strategy, hardware.id) if key in floors)
+    return max(
+        (size.by_key.get(strategy, size.by_key.get("default", 0)) for size in found), default=0
+    )
+
+
+def is_blackwell_only(variant: Variant) -> bool:
+    """Whether the precision runs on Blackwell and nowhere else."""
+    own = variant.precision_hardware
+    if own is not None:
+        return own.generation == "blackwell"
+    return variant.precision in BLACKWELL_ONLY
 
 
 def why_not(recipe: Recipe, variant: Variant, hardware: HardwareProfile) -> str | None:
@@ -36,7 +57,7 @@ def why_not(recipe: Recipe, variant: Variant, hardware: HardwareProfile) -> str 
         return f"{recipe.id} does not run on {hardware.id}"
     if hardware.restricted and hardware.id not in listed:
         return f"{hardware.id} is for recipes that list it, and {recipe.id} does not"
-    if variant.supported_hardware is not None:
+    if variant.supported_hardware:
         keys = {hardware.id, hardware.generation, hardware.brand.lower()}
         if keys.isdisjoint(variant.supported_hardware):
             return f"variant {variant.id} runs on {', '.join(variant.supported_hardware)} only"
