@@ -12,7 +12,7 @@ from . import __version__
 from .commandline import COMPLETION, Invocation
 from .errors import UsageError
 from .options import COMMANDS, GLOBAL, Command, Option
-from .streams import lost
+from .streams import write_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ def _read(app: typer.Typer, words: list[str]) -> int:
     """Have Typer read a line; the exit status for one that it answers itself, such as --help."""
     kept = ""
     if os.environ.get(COMPLETION) == "complete_bash":
-        from .completion import mend
+        from .completion import join_words
 
-        kept = mend(os.environ)
+        kept = join_words(os.environ)
     try:
         return int(app(args=words, prog_name=_NAME, standalone_mode=False, obj=kept) or 0)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # what Typer makes of a reader gone
-            raise lost(stop.__context__) from None
+            raise write_error(stop.__context__) from None
         return int(stop.code or 0)
     except OSError as error:
-        raise lost(error) from None
+        raise write_error(error) from None
     except Exception as error:
         told = getattr(error, "format_message", None)
         if told is None:

@@ -53,7 +53,7 @@ def _of_recipe(subject: str, recipe: Recipe) -> Iterator[str]:
             yield from (f"{preset.id}:{point}" for point in preset.points)
 
 
-def mend(environ: MutableMapping[str, str]) -> str:
+def join_words(environ: MutableMapping[str, str]) -> str:
     """Put together what bash cuts apart at ":" and "="; the part that it keeps of the last word.
 
     bash hands over ``--preset name:po`` as four words, and replaces only what follows the colon.

@@ -43,7 +43,7 @@ def answer(text: str) -> None:
     try:
         sys.stdout.write(text)
     except OSError as error:
-        raise lost(error) from None
+        raise write_error(error) from None
 
 
 def finish() -> None:
@@ -51,10 +51,10 @@ def finish() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise lost(error) from None
+        raise write_error(error) from None
 
 
-def lost(error: OSError) -> Exception:
+def write_error(error: OSError) -> Exception:
     """The error for an answer that cannot be written; what is left of it is let go."""
     _let_go(sys.stdout)
     if isinstance(error, BrokenPipeError):

@@ -16,7 +16,7 @@ from tests.host import nvml_stub
 from tests.host.conftest import timed
 from tests.host.machines import MACHINES, Machine
 from vllm_launch.host import amd, child, drivers, facts, nvidia
-from vllm_launch.host.together import Late, together, within
+from vllm_launch.host.deadline import Late, call_within, run_all
 from vllm_launch.model.host import Gpu, HostFacts
 
 MOST_SECONDS = 5.0
@@ -127,13 +127,13 @@ def test_within_and_together() -> None:
         while not release:
             time.sleep(0.001)
 
-    assert within(5, lambda: 7) == 7
+    assert call_within(5, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        within(5, lambda: 1 / 0)
+        call_within(5, lambda: 1 / 0)
     with pytest.raises(Late, match=r"no answer in 0\.05 s"):
-        within(0.05, never)
+        call_within(0.05, never)
     done: list[int] = []
-    together([never, lambda: done.append(1)], 0.05)
+    run_all([never, lambda: done.append(1)], 0.05)
     assert done == [1]
     release.append(1)
 

@@ -12,7 +12,7 @@ from tests.lint.conftest import Lint
 from vllm_launch.catalog.files import parse
 from vllm_launch.catalog.tree import plain
 from vllm_launch.lint.fault import Edit
-from vllm_launch.lint.fixes import mended
+from vllm_launch.lint.fixes import with_edits
 from vllm_launch.lint.meaning import says_the_same
 
 # A recipe with every fault that is mended, in every way to write a list, with and without quotes,
@@ -98,7 +98,7 @@ def edits(lint: Lint, text: str) -> list[Edit]:
 
 
 def test_only_what_is_wrong_is_changed(lint: Lint) -> None:
-    after, left = mended(BEFORE, edits(lint, BEFORE))
+    after, left = with_edits(BEFORE, edits(lint, BEFORE))
     assert after == AFTER
     # What is written with escapes is left to people.
     assert [edit.word for edit in left] == ['--compilation-config {"mode": 3}']
@@ -109,19 +109,19 @@ def test_what_is_mended_is_clean(lint: Lint) -> None:
     assert before >= set(MENDED)
     left = [(fault.line, fault.code) for fault in lint(AFTER) if fault.code in MENDED]
     assert left == [(20, "LINT_ONE_ELEMENT")]
-    assert mended(AFTER, [])[0] == AFTER
+    assert with_edits(AFTER, [])[0] == AFTER
 
 
 def test_line_ends_stay_as_they_are(lint: Lint) -> None:
     text = BEFORE.replace("\n", "\r\n")
-    after, _ = mended(text, edits(lint, text))
+    after, _ = with_edits(text, edits(lint, text))
     assert after == AFTER.replace("\n", "\r\n")
 
 
 def test_a_file_without_a_last_line_end() -> None:
     text = 'a:\n- "--x 1"'
     edit = Edit(file="", line=2, column=3, word="--x 1", words=("--x", "1"))
-    assert mended(text, [edit]) == ('a:\n- "--x"\n- "1"', [])
+    assert with_edits(text, [edit]) == ('a:\n- "--x"\n- "1"', [])
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_a_file_without_a_last_line_end() -> None:
 def test_a_word_that_is_not_there_is_left(line: int, column: int) -> None:
     text = 'a:\n- "--x 1"\n'
     edit = Edit(file="", line=line, column=column, word="--x 1", words=())
-    assert mended(text, [edit]) == (text, [edit])
+    assert with_edits(text, [edit]) == (text, [edit])
 
 
 def test_one_edit_twice_is_made_once() -> None:
     edit = Edit(file="", line=1, column=2, word="a", words=("b",))
-    assert mended("[a, a]\n", [edit, edit]) == ('["b", a]\n', [])
+    assert with_edits("[a, a]\n", [edit, edit]) == ('["b", a]\n', [])
 
 
 _WORDS = st.lists(
@@ -166,7 +166,7 @@ def test_a_list_is_what_the_edits_say(words: list[str], block: bool, data: st.Da
         for (line, column), word, replacement in zip(places, words, new, strict=True)
         if replacement is not None
     ]
-    after, left = mended(text, asked)
+    after, left = with_edits(text, asked)
     assert left == []
     assert says_the_same(text, after, asked)
     wanted = [
@@ -218,5 +218,5 @@ def test_whether_a_mended_text_says_what_it_said(
 
 
 def test_mending_again_changes_nothing(lint: Lint) -> None:
-    once, _ = mended(BEFORE, edits(lint, BEFORE))
-    assert mended(once, edits(lint, once))[0] == once
+    once, _ = with_edits(BEFORE, edits(lint, BEFORE))
+    assert with_edits(once, edits(lint, once))[0] == once

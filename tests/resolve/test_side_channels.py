@@ -10,7 +10,7 @@ from tests.resolve.build import deploy, recipe
 from vllm_launch.model.choice import Pool, Pools
 from vllm_launch.model.deployment import Deployment
 from vllm_launch.model.source import Source
-from vllm_launch.resolve.side_channels import apart
+from vllm_launch.resolve.side_channels import separate_ports
 
 PORT = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 MODES = """
@@ -29,7 +29,7 @@ def planned(
 
 
 def ports(deployment: Deployment) -> list[str]:
-    return [plan.env[PORT] for plan in apart(deployment).processes]
+    return [plan.env[PORT] for plan in separate_ports(deployment).processes]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_decode_listens_behind_prefill(
 def test_pools_on_machines_of_their_own_stay_as_they_are() -> None:
     one = Pools(prefill=Pool(nodes=1), decode=Pool(nodes=1))
     deployment = planned("dep", "dep", pools=one)
-    assert apart(deployment) is deployment
+    assert separate_ports(deployment) is deployment
 
 
 def test_what_the_operator_set_stays() -> None:
@@ -63,6 +63,6 @@ def test_what_the_operator_set_stays() -> None:
 
 
 def test_why_it_moved_is_said() -> None:
-    decode = apart(planned("dep", "dep")).processes[1]
+    decode = separate_ports(planned("dep", "dep")).processes[1]
     (source,) = [source for name, _, source in decode.variables if name == PORT]
     assert source.detail == "behind the 4 ports of prefill"

@@ -6,7 +6,7 @@ from ..errors import CheckFailed, UsageError
 from ..preflight import CHECKS, script
 from ..preflight.across import ACROSS
 from ..streams import answer
-from .here import facts_paths
+from .host import facts_paths
 from .plan import make_plan
 from .reviews import require_known_codes, reviews_of, stops
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model.recipe import Recipe
     from ..model.source import Variables
     from ..settings import Settings
-    from .here import Host
+    from .host import Host
 
 
 def deployment_of(
@@ -48,9 +48,9 @@ def deployment_of(
     else:
         resolved = _resolved(resolver, request, host)
     if resolved.pools_shared:
-        from ..resolve.side_channels import apart
+        from ..resolve.side_channels import separate_ports
 
-        resolved = apart(resolved)
+        resolved = separate_ports(resolved)
     if dynamo:
         from ..resolve.dynamo import behind_dynamo
 
@@ -83,9 +83,9 @@ def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deploy
     deployment = resolver.resolve(resolver.choose(request))
     if host is None:
         return deployment
-    from .here import narrowed
+    from .host import request_for_fewer
 
-    fewer = narrowed(host, request, deployment)
+    fewer = request_for_fewer(host, request, deployment)
     if fewer is not None:
         deployment = resolver.resolve(resolver.choose(fewer))
     short = shortfall(deployment)

@@ -196,9 +196,9 @@ def _targets(side: Side, settings: Settings) -> list[Target]:
     """The hardware to plan for, with this side's profiles: what is named, or all there is."""
     named, profiles = settings["hardware"], side.library.taxonomy.hardware_profiles
     if named == "auto" or settings["host_facts"]:
-        from .here import find_host, usable
+        from .host import find_host, request_for_host
 
-        request = usable(find_host(settings, side.library.taxonomy), Request(), None)
+        request = request_for_host(find_host(settings, side.library.taxonomy), Request(), None)
         assert request.profile is not None
         return [Target(name=request.profile.id, profile=request.profile, request=request)]
     return [

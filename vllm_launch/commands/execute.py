@@ -48,9 +48,9 @@ def execute(
     if part is not None:
         _write_files(part)
     if settings["lock"]:
-        from .lock import write
+        from .lock import write_lock
 
-        write(plan, setup, settings)
+        write_lock(plan, setup, settings)
     environment = {**_own_environment(), **variables}
     if settings["wait"] or settings["detach"]:
         from .supervised import start
@@ -162,7 +162,7 @@ def _check(plan: Plan, settings: Settings) -> None:
 def _write_files(part: Part) -> None:
     """Write what the process reads before it is there."""
     if part.files:
-        from .state import write_files
+        from .config_files import write_files
 
         write_files(part)
 

@@ -166,7 +166,7 @@ def _with_files(selected: tuple[Part, ...]) -> tuple[Part, ...]:
     if not any(part.files for part in selected):
         return selected
     from ..resolve.endpoints import names_in_json
-    from .state import path_of
+    from .config_files import path_of
 
     found = []
     for part in selected:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..catalog.shelf import Shelf
     from ..settings import Settings
-    from .here import Host
+    from .host import Host
 
 
 def fitting_variants(

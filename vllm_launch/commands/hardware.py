@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..model.choice import Request
     from ..model.taxonomy import Taxonomy
     from ..settings import Settings
-    from .here import Host
+    from .host import Host
 
 
 def for_hardware(
@@ -35,11 +35,11 @@ def for_hardware(
     if request.preset is not None and named is None and settings["host_facts"] is None:
         return request.replace(devices=_devices(settings)), None
     from ..host.checkpoint import find, read
-    from .here import find_host, usable
+    from .host import find_host, request_for_host
 
     host = host or find_host(settings, taxonomy)
     path = find(found.model_path or found.recipe.model.model_id, os.environ)
-    return usable(host, request, read(path) if path is not None else None), host
+    return request_for_host(host, request, read(path) if path is not None else None), host
 
 
 def _facts_instead(settings: Settings) -> bool:

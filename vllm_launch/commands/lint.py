@@ -38,9 +38,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     jobs, passed_over = chosen(shelf, paths)
     found, tried = _lint(jobs, passed_over)
     if settings["fix"]:
-        from .lint_fix import mend
+        from .lint_fix import fix_files
 
-        mend(jobs, found, only_print=bool(settings["dry_run"]))
+        fix_files(jobs, found, only_print=bool(settings["dry_run"]))
         if settings["dry_run"]:
             return _status(found, settings)
         found, tried = _lint(jobs, passed_over)

@@ -6,7 +6,7 @@ import os
 import stat
 
 from ..errors import LaunchError
-from ..lint.fixes import mended
+from ..lint.fixes import with_edits
 from ..lint.meaning import says_the_same
 from ..streams import answer, remark
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .lint_files import Job
 
 
-def mend(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
+def fix_files(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
     """Rewrite the files with faults that have a mechanical remedy; print the differences."""
     paths = {library.shown(path): path for library, path, *_ in jobs}
     edits: dict[str, list[Edit]] = {}
@@ -34,7 +34,7 @@ def _mend(path: str, shown: str, edits: list[Edit], *, only_print: bool) -> None
         remark(f"{shown}: {why_not}\n")
         return
     before = _read(path)
-    after, left = mended(before, edits)
+    after, left = with_edits(before, edits)
     if not says_the_same(before, after, [each for each in edits if each not in left]):
         after, left = before, edits
     for edit in left:

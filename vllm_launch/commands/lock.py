@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-def demand(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None:
+def require_lock(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None:
     """Demand the lock of --locked.
 
     Raises CheckFailed with every field that differs, UsageError for a file that is no lock.
@@ -36,7 +36,7 @@ def demand(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None
     _compare(settings["locked"], locked, lock_of(plan, setup, settings))
 
 
-def write(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None:
+def write_lock(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> None:
     """Write the lock of --lock. Raises UsageError where it cannot be written."""
     path = settings["lock"]
     save(path, lock_of(plan, setup, settings))

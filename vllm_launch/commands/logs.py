@@ -8,7 +8,7 @@ import sys
 from ..errors import UsageError
 from ..running import engine, state
 from ..running.condition import condition
-from ..streams import lost
+from ..streams import write_error
 from .kept import kept_server
 
 TYPE_CHECKING = False
@@ -57,4 +57,4 @@ def _put(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except OSError as error:
-        raise lost(error) from None
+        raise write_error(error) from None

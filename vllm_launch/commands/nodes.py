@@ -11,7 +11,7 @@ from ..preflight import script
 from ..preflight.across import across
 from ..preflight.nodes import Node, Planned, compared
 from ..streams import answer
-from .here import facts_paths
+from .host import facts_paths
 from .reviews import reviews_of_nodes, stops
 
 TYPE_CHECKING = False

@@ -74,9 +74,9 @@ def make_plan(invocation: Invocation, settings: Settings, *, anywhere: bool = Fa
     )
     if deployment.is_alone:
         return _of_one(plan, invocation, settings)
-    from .roles import take
+    from .roles import plan_for_run
 
-    return take(plan, resolved, invocation, settings, endpoints)
+    return plan_for_run(plan, resolved, invocation, settings, endpoints)
 
 
 def _endpoints(settings: Settings, deployment: Deployment) -> dict[str, str]:
@@ -105,9 +105,9 @@ def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
         plan = plan.replace(unfilled=tuple(Unfilled(name=name) for name in left))
     if not any(name in os.environ for name in _LAUNCHERS):
         return plan
-    from .roles import alone
+    from .roles import launcher_notes
 
-    notes = (*plan.deployment.notes, *alone(invocation, settings))
+    notes = (*plan.deployment.notes, *launcher_notes(invocation, settings))
     return plan.replace(deployment=plan.deployment.replace(notes=notes))
 
 

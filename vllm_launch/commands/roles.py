@@ -37,7 +37,7 @@ _MADE_BY = {
 COMMANDS = ("serve", "check", "explain", "verify")
 
 
-def take(
+def plan_for_run(
     plan: Plan,
     as_resolved: Deployment,
     invocation: Invocation,
@@ -78,7 +78,7 @@ def _of_parts(plan: Plan, own: tuple[Part, ...]) -> Plan:
     return plan.replace(parts=own, processes=processes)
 
 
-def alone(invocation: Invocation, settings: Settings) -> tuple[str, ...]:
+def launcher_notes(invocation: Invocation, settings: Settings) -> tuple[str, ...]:
     """What to say of a server that stands alone, where a launcher has started it on many nodes."""
     if not _counts(invocation, settings):
         return ()

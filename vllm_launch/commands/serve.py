@@ -17,9 +17,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     plan = make_plan(invocation, settings)
     setup = _container_setup(plan, settings)
     if settings["locked"]:
-        from .lock import demand
+        from .lock import require_lock
 
-        demand(plan, setup, settings)
+        require_lock(plan, setup, settings)
     if settings["dry_run"] or settings["output"]:
         _print(plan, settings, setup)
         return 0
@@ -42,6 +42,6 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
     print_plan(plan, settings, setup)
     print_remarks(plan)
     if settings["lock"]:
-        from .lock import write
+        from .lock import write_lock
 
-        write(plan, setup, settings)
+        write_lock(plan, setup, settings)

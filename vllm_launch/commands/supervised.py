@@ -10,9 +10,9 @@ from ..launch import program_path
 from ..running import condition, engine, process, reality, state
 from ..running.promise import Promise, to_record
 from ..running.state import Container, Kept
+from .answering import address_of, intent_for, promise_of
 from .detached import start_detached
 from .foreground import run_in_foreground
-from .front import address_of, intent_for, promise_of
 from .job import Job
 from .kept import asked_name
 from .printing import command_of

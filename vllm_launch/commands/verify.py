@@ -158,9 +158,9 @@ def _subject(
     """
     url = settings["url"]
     if invocation.argument is not None:
-        from .front import front
+        from .answering import answering
 
-        address, promise, intent = front(invocation, settings)
+        address, promise, intent = answering(invocation, settings)
         address = parsed(url, settings.source("url")) if url else address
         return Server(address), promise, intent, None
     if url:
@@ -189,10 +189,12 @@ def _own_recipe(address: Address, seconds: float, settings: Settings) -> Promise
         served = answers.models(reply)[0]
     except (NoReply, answers.DoesNotHold):
         return Promise()  # the first test will say so
-    from .front import of_model
+    from .answering import promise_of_model
 
     for name in dict.fromkeys(served[:2]):
-        promise = of_model(name, settings) if "/" in name and not os.path.isabs(name) else None
+        promise = (
+            promise_of_model(name, settings) if "/" in name and not os.path.isabs(name) else None
+        )
         if promise is not None:
             remark(f"# by its name, the recipe is {promise.recipe}\n")
             return promise.replace(models=(served[0],))

@@ -7,8 +7,8 @@ import os
 from ..model.host import Gpu, HostFacts
 from . import amd_device, amd_nodes, amd_smi, amd_sysfs
 from .amd_smi import Found, NoAnswer
+from .deadline import Late, call_within, no_answer, run_all
 from .reading import Reading, ask, counted, printable, read_file, why
-from .together import Late, no_answer, together, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _tried(source: Any, root: str, seconds: float, wanted: bool = True) -> tuple
     if not wanted:
         return Found(answers=False), "not asked: it would wait for the same driver"
     try:
-        found: Found = within(seconds, source, root, seconds)
+        found: Found = call_within(seconds, source, root, seconds)
     except Late as error:
         return Found(answers=False), str(error)
     except NoAnswer as error:
@@ -99,7 +99,7 @@ def _from_library(root: str, seconds: float) -> Found:
         readings = [Reading() for _ in handles]
         pairs = zip(handles, readings, strict=True)
         jobs = [_job(amdsmi, handle, root, reading) for handle, reading in pairs]
-        together(jobs, min(limit, started + seconds * 0.95 - monotonic()))
+        run_all(jobs, min(limit, started + seconds * 0.95 - monotonic()))
         gpus = tuple(_gpu(i, one, no_answer(limit)) for i, one in enumerate(readings))
         answers = all(reading.done for reading in readings)
         driver = _driver(amdsmi, handles) if answers else None

@@ -33,15 +33,15 @@ def read(amdsmi: Any, handle: Any, root: str, reading: Reading) -> None:
 def _asic(amdsmi: Any, handle: Any, kept: dict[str, Any]) -> dict[str, Any]:
     kept.update(amdsmi.amdsmi_get_gpu_asic_info(handle))
     return {
-        "name": amd_smi.said(kept.get("market_name")),
+        "name": amd_smi.known_text(kept.get("market_name")),
         "pci_device_id": amd_smi.device_id(kept.get("device_id")),
-        "gfx_target": amd_smi.said(kept.get("target_graphics_version")),
+        "gfx_target": amd_smi.known_text(kept.get("target_graphics_version")),
     }
 
 
 def driver_version(amdsmi: Any, handle: Any) -> str | None:
     """The version of the kernel driver."""
-    return amd_smi.said(amdsmi.amdsmi_get_gpu_driver_info(handle).get("driver_version"))
+    return amd_smi.known_text(amdsmi.amdsmi_get_gpu_driver_info(handle).get("driver_version"))
 
 
 def _bus(amdsmi: Any, handle: Any, *_: Any) -> str:
@@ -64,7 +64,7 @@ def _partition(query: str) -> Callable[..., str | None]:
 
     def ask(amdsmi: Any, handle: Any, *_: Any) -> str | None:
         try:
-            return amd_smi.said(getattr(amdsmi, query)(handle))
+            return amd_smi.known_text(getattr(amdsmi, query)(handle))
         except Exception:
             return None
 
@@ -103,7 +103,7 @@ def _processes(amdsmi: Any, handle: Any, root: str) -> Any:
 
 def _program(name: object) -> str | None:
     """The first word, without its path: no argument."""
-    words = (amd_smi.said(name) or "").split()
+    words = (amd_smi.known_text(name) or "").split()
     return words[0].rpartition("/")[2] or None if words else None
 
 

@@ -6,8 +6,8 @@ import os
 
 from ..model.host import Gpu, GpuProcess
 from ..model.record import Record
+from .deadline import run_all
 from .reading import printable, program, why
-from .together import together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def found(root: str, seconds: float) -> Found:
     command = _find(root)
     answers: dict[str, Any] = {}
     limit = min(TIMEOUT_S, seconds * 0.9)  # stopped, not left: it is a process of its own
-    together([_job(answers, command, what, limit) for what in _ASKED], seconds)
+    run_all([_job(answers, command, what, limit) for what in _ASKED], seconds)
     entries = answers.get("static")
     if not isinstance(entries, list):
         raise NoAnswer(str(entries or _late("static", limit)))
@@ -48,7 +48,7 @@ def found(root: str, seconds: float) -> Found:
     holders = {one.get("gpu"): one for one in _listed(answers.get("process"))}
     gpus = [_gpu(index, entry, uuids) for index, entry in enumerate(entries)]
     processes = [_processes(holders.get(entry.get("gpu")), root) for entry in entries]
-    versions = [said(_section(entry, "driver").get("version")) for entry in entries]
+    versions = [known_text(_section(entry, "driver").get("version")) for entry in entries]
     return Found(
         gpus=tuple(gpu.replace(processes=of) for gpu, of in zip(gpus, processes, strict=True)),
         driver=versions[0] if versions else None,
@@ -140,11 +140,11 @@ def _gpu(index: int, entry: dict[str, Any], uuids: dict[Any, Any]) -> Gpu:
     partition = _section(entry, "partition")
     compute = partition.get("compute_partition", partition.get("accelerator_partition"))
     fields: dict[str, Any] = {
-        "name": said(asic.get("market_name")),
-        "uuid": unique_id(asic.get("asic_serial")) or said(uuids.get(entry.get("gpu"))),
-        "pci_bus_id": said(bus.get("bdf")),
+        "name": known_text(asic.get("market_name")),
+        "uuid": unique_id(asic.get("asic_serial")) or known_text(uuids.get(entry.get("gpu"))),
+        "pci_bus_id": known_text(bus.get("bdf")),
         "pci_device_id": device_id(asic.get("device_id")),
-        "gfx_target": said(asic.get("target_graphics_version")),
+        "gfx_target": known_text(asic.get("target_graphics_version")),
         "memory_bytes": _size(_section(entry, "vram").get("size")),
         "memory_used_bytes": None,
     }
@@ -153,8 +153,8 @@ def _gpu(index: int, entry: dict[str, Any], uuids: dict[Any, Any]) -> Gpu:
     return Gpu(
         index=index,
         vendor="AMD",
-        compute_partition=said(compute),
-        memory_partition=said(partition.get("memory_partition")),
+        compute_partition=known_text(compute),
+        memory_partition=known_text(partition.get("memory_partition")),
         numa_node=_number(_section(entry, "numa").get("node")),
         unknown=unknown,
         **fields,
@@ -166,7 +166,7 @@ def _section(entry: dict[str, Any], name: str) -> dict[str, Any]:
     return section if isinstance(section, dict) else {}
 
 
-def said(value: object) -> str | None:
+def known_text(value: object) -> str | None:
     """A value that AMD's tools have: theirs for none is "N/A"."""
     words = printable(value) if isinstance(value, str) else ""
     return None if words.upper() in ("", "N/A") else words
@@ -219,7 +219,7 @@ def pid(process: GpuProcess) -> int:
 
 def _program(name: object) -> str | None:
     """The first word, without its path: no argument."""
-    words = (said(name) or "").split()
+    words = (known_text(name) or "").split()
     return words[0].rpartition("/")[2] or None if words else None
 
 

@@ -8,9 +8,9 @@ from ..errors import LaunchError
 from ..model.host import HostFacts
 from . import child
 from .child import Child
+from .deadline import call_within, no_answer
 from .facts_file import from_dict, to_dict
 from .reading import why
-from .together import no_answer, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def begin(reads: Mapping[str, Read], root: str, seconds: float) -> dict[str, Chi
 
 def _begin(what: str, read: Read, root: str, seconds: float) -> Child | HostFacts:
     begun = child.begin(lambda: to_dict(_found(what, read, root, seconds)))
-    return begun or _found(what, lambda *of: within(seconds, read, *of), root, seconds)
+    return begun or _found(what, lambda *of: call_within(seconds, read, *of), root, seconds)
 
 
 def _found(what: str, read: Read, root: str, seconds: float) -> HostFacts:

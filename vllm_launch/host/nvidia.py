@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..model.host import Gpu, HostFacts
 from . import memory, nvidia_device
+from .deadline import no_answer, run_all
 from .nvml import is_code
 from .reading import Reading, ask, counted, printable, why
-from .together import no_answer, together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _read_driver(nvml: Any, root: str, deadline: float, late: str) -> HostFacts:
     driver = ask(unread, "driver version", _driver_version, nvml)
     cuda = ask(unread, "CUDA version of the driver", _cuda_version, nvml)
     jobs = [_job(nvml, index, root, one) for index, one in enumerate(readings)]
-    together(jobs, deadline - monotonic())
+    run_all(jobs, deadline - monotonic())
     gpus = tuple(_gpu(index, one, root, late) for index, one in enumerate(readings))
     outcome = f"{counted(gpus)}, driver {driver}" if driver else counted(gpus)
     return HostFacts(
@@ -104,7 +104,7 @@ def _with_unified_memory(
 
 
 def _driver_version(nvml: Any) -> str:
-    return nvidia_device.said(printable(nvml.nvmlSystemGetDriverVersion()))
+    return nvidia_device.not_empty(printable(nvml.nvmlSystemGetDriverVersion()))
 
 
 def _cuda_version(nvml: Any) -> str:

@@ -44,7 +44,7 @@ def _is_lost(nvml: Any, error: Exception) -> bool:
     return is_code(error, nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED)
 
 
-def said(words: str) -> str:
+def not_empty(words: str) -> str:
     """Words that are some: a driver's empty string is no name."""
     if not words:
         raise Unread("the driver's answer is empty")
@@ -72,18 +72,18 @@ def _if_supported(
 
 
 def _name(nvml: Any, handle: Any) -> str:
-    return said(printable(nvml.nvmlDeviceGetName(handle)))
+    return not_empty(printable(nvml.nvmlDeviceGetName(handle)))
 
 
 def _uuid(nvml: Any, handle: Any) -> str:
-    return said(printable(nvml.nvmlDeviceGetUUID(handle)))
+    return not_empty(printable(nvml.nvmlDeviceGetUUID(handle)))
 
 
 def _pci(nvml: Any, handle: Any, *_: Any) -> dict[str, Any]:
     """Address and device id: NVML packs the latter and the vendor's into one number."""
     info = nvml.nvmlDeviceGetPciInfo(handle)
     device = int(info.pciDeviceId) >> 16
-    return {"pci_bus_id": said(printable(info.busId)), "pci_device_id": f"{device:04x}"}
+    return {"pci_bus_id": not_empty(printable(info.busId)), "pci_device_id": f"{device:04x}"}
 
 
 def _compute_capability(nvml: Any, handle: Any) -> str:

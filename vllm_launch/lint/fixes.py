@@ -15,7 +15,7 @@ _BEFORE = ("", " ", "\t", "\n", "[", "{", ",")
 _BEHIND = ("", " ", "\t", "\n", "\r", "]", "}", ",", ":")
 
 
-def mended(text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
+def with_edits(text: str, edits: Iterable[Edit]) -> tuple[str, list[Edit]]:
     """The text with the edits made, and those that were not: a word is not as it was expected.
 
     ``text`` has its line ends as they are in the file.

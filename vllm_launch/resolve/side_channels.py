@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _PORT = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 
 
-def apart(deployment: Deployment) -> Deployment:
+def separate_ports(deployment: Deployment) -> Deployment:
     """A deployment whose pools on one machine have ports of their own, replica by replica.
 
     vLLM adds the replica's number to the port, and strategies name neighbours: with several

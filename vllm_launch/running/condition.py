@@ -68,7 +68,7 @@ def _of_container(kept: Kept) -> Condition:
     if found.running:
         return _answering(kept)
     why = ": out of memory" if found.killed_for_memory else ""
-    return Condition(state="dead", detail=said(found.status) + why, status=found.status)
+    return Condition(state="dead", detail=status_text(found.status) + why, status=found.status)
 
 
 def _without_container(kept: Kept) -> Condition:
@@ -104,7 +104,7 @@ def _answering(kept: Kept) -> Condition:
 def _dead(kept: Kept) -> Condition:
     end = state.ended(kept)
     left = len(process.session_of(kept.server)) if kept.server is not None else 0
-    detail = said(end.status) if end is not None else "how it ended is not known"
+    detail = status_text(end.status) if end is not None else "how it ended is not known"
     if left:
         detail += f"; {left} of its processes still run"
     return Condition(
@@ -117,7 +117,7 @@ def address_of(kept: Kept) -> Address:
     return parsed(kept.url, f"the record of {kept.name}")
 
 
-def said(status: int) -> str:
+def status_text(status: int) -> str:
     """An exit status in words."""
     if status > 128:
         from signal import Signals

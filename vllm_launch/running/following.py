@@ -6,7 +6,7 @@ import os
 from time import monotonic
 
 from . import process, state
-from .condition import address_of, said
+from .condition import address_of, status_text
 from .engine import EngineSilent, follower, inspect
 from .readiness import lines_of
 from .waiting import Server
@@ -44,7 +44,7 @@ class File(Server):
         if process.elsewhere(server):
             return process.elsewhere(server)
         end = self._end()
-        return said(end.status) if end is not None else "it has ended, and nobody saw how"
+        return status_text(end.status) if end is not None else "it has ended, and nobody saw how"
 
     def _starts(self) -> bool:
         """Whether its launcher is still about to start it; it may have done so by now."""
@@ -118,7 +118,7 @@ class InContainer(Server):
             self._said = "" if self._comes() else "its container is gone"
         elif not found.running:
             why = ": out of memory" if found.killed_for_memory else ""
-            self._said = said(found.status) + why
+            self._said = status_text(found.status) + why
         return self._said
 
     def _comes(self) -> bool:

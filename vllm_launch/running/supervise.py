@@ -122,10 +122,10 @@ class Child(Server):
 
     def ended(self) -> str:
         """How it ended; "" while it runs."""
-        from .condition import said
+        from .condition import status_text
 
         status = end_of(self._pid, wait=False)
-        return said(status) if status is not None else ""
+        return status_text(status) if status is not None else ""
 
     def lines(self) -> list[str]:
         """What it has said since the last call."""

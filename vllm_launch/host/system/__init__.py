@@ -6,7 +6,7 @@ import os
 
 from ...model.system import SystemFacts
 from ..child import SECONDS, begin, finish
-from ..together import no_answer
+from ..deadline import no_answer
 from .collectors import collectors
 from .gather import gather
 from .transport import facts_from, plain

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..deadline import no_answer, run_all
 from ..reading import why
-from ..together import no_answer, together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def gather(collectors: Sequence[Collector], seconds: float) -> dict[str, Any]:
     """All answers that come in time, with the reasons for those that do not."""
     found: dict[str, Any] = {}
     unknown: dict[str, str] = {}
-    together([_job(one, found, unknown) for one in collectors], seconds)
+    run_all([_job(one, found, unknown) for one in collectors], seconds)
     found, unknown = dict(found), dict(unknown)  # copies, which late threads leave alone
     for fields, _ in collectors:
         for field in fields:

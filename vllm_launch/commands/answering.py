@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BEFORE = ("frontend", "router", "proxy")  # what answers in the servers' place
 
 
-def front(invocation: Invocation, settings: Settings) -> tuple[Address, Promise, Intent | None]:
+def answering(invocation: Invocation, settings: Settings) -> tuple[Address, Promise, Intent | None]:
     """Where a plan's requests go, what is promised, and what is intended. Raises LaunchError."""
     plan = make_plan(invocation, settings, anywhere=settings["url"] is not None)
     # With an address of its own the server may be anybody's, on other hardware.
@@ -72,7 +72,7 @@ def _word(argv: Sequence[str], flag: str) -> str:
     return words[words.index(flag) + 1] if flag in words[:-1] else ""
 
 
-def of_model(model: str, settings: Settings) -> Promise | None:
+def promise_of_model(model: str, settings: Settings) -> Promise | None:
     """What a model's recipe promises where nothing is chosen; None where no recipe has it."""
     from ..catalog.shelf import Shelf
     from ..model.choice import Request

@@ -91,7 +91,7 @@ def _profile(match: Match) -> HardwareProfile:
     return match.profile
 
 
-def usable(host: Host, request: Request, checkpoint: Checkpoint | None) -> Request:
+def request_for_host(host: Host, request: Request, checkpoint: Checkpoint | None) -> Request:
     """The request for as many of the host's GPUs as can share a model.
 
     Seven GPUs of eight are no size that heads divide by: the largest one that they do is used.
@@ -110,7 +110,7 @@ def usable(host: Host, request: Request, checkpoint: Checkpoint | None) -> Reque
     return host.request(request, gpus, f"{most} of {count} GPUs, a number that {rule}")
 
 
-def narrowed(host: Host, request: Request, deployment: Deployment) -> Request | None:
+def request_for_fewer(host: Host, request: Request, deployment: Deployment) -> Request | None:
     """The request for the best of the GPUs, where the plan needs fewer than there are.
 
     None where it may have the first ones, which is what a server takes on its own.

@@ -17,7 +17,7 @@ class Late(Exception):
     """No answer in time."""
 
 
-def together(jobs: Sequence[Callable[[], object]], seconds: float) -> None:
+def run_all(jobs: Sequence[Callable[[], object]], seconds: float) -> None:
     """Run each job in a thread of its own; return when all are done or time is up."""
     from threading import Thread
     from time import monotonic
@@ -30,7 +30,7 @@ def together(jobs: Sequence[Callable[[], object]], seconds: float) -> None:
         thread.join(max(0.0, deadline - monotonic()))
 
 
-def within(seconds: float, call: Callable[..., Any], *of: Any) -> Any:
+def call_within(seconds: float, call: Callable[..., Any], *of: Any) -> Any:
     """The call's answer, or what it raises; Late where it does neither in time."""
     answers: list[Any] = []
     errors: list[BaseException] = []
@@ -41,7 +41,7 @@ def within(seconds: float, call: Callable[..., Any], *of: Any) -> Any:
         except BaseException as error:
             errors.append(error)
 
-    together([job], seconds)
+    run_all([job], seconds)
     if errors:
         raise errors[0]
     if not answers:
