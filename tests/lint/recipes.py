@@ -387,6 +387,46 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
             ),
         ],
     ),
+    "a mandatory flag in another spelling": (
+        recipe(
+            '  base_args: ["--block-size", "128"]\n  mandatory_args: ["--block-size", "128"]\n',
+            'hardware_overrides: {hopper: {extra_args: ["--block_size=64"]}}\n',
+        ),
+        [
+            (
+                "6:44 error LINT_MANDATORY --block_size 64 replaces --block-size 128, which is "
+                "mandatory for this model"
+            ),
+        ],
+    ),
+    "a mandatory switch thrown back": (
+        recipe(
+            '  base_args: ["--disable-hybrid-kv-cache-manager"]\n'
+            '  mandatory_args: ["--disable-hybrid-kv-cache-manager"]\n',
+            "hardware_overrides:\n"
+            '  hopper: {extra_args: ["--no-disable-hybrid-kv-cache-manager"]}\n',
+        ),
+        [
+            (
+                "7:0 note LINT_CONFLICT --disable-hybrid-kv-cache-manager and "
+                "--no-disable-hybrid-kv-cache-manager are both given"
+            ),
+            (
+                "7:25 error LINT_MANDATORY --no-disable-hybrid-kv-cache-manager replaces "
+                "--disable-hybrid-kv-cache-manager, which is mandatory for this model"
+            ),
+        ],
+    ),
+    "a mandatory flag removed": (
+        recipe(
+            '  base_args: ["--block-size", "128"]\n  mandatory_args: ["--block-size", "128"]\n',
+            "presets:\n"
+            "  p: {hardware: h200, strategy: single_node_tp, remove_args: [--block_size]}\n",
+        ),
+        [
+            ("7:63 error LINT_MANDATORY --block_size is removed, and it is mandatory"),
+        ],
+    ),
     "arguments that need others": (
         recipe('  base_args: ["--enable-auto-tool-choice"]\n'),
         [

@@ -79,6 +79,43 @@ ARGUMENTS = {
             )
         ],
     ),
+    "one element with a tab": (
+        ['"--max-num-seqs\\t64"'],
+        [
+            (
+                "5:7 error LINT_ONE_ELEMENT '--max-num-seqs\\t64' is one element, and vLLM "
+                "takes it for one flag"
+            )
+        ],
+    ),
+    "a level of optimization": (['"-O2"'], []),
+    "a key of a level of optimization": (
+        ['"-O.mode=3"'],
+        [
+            (
+                "5:7 error LINT_UNKNOWN the flag -O.mode is unknown: no release from 0.24.0 "
+                "to 0.33.0 has it"
+            )
+        ],
+    ),
+    "JSON in braces, but none": (
+        ['"--hf-overrides"', "\"{'a': 1}\""],
+        [
+            (
+                "5:7 error LINT_JSON --hf-overrides \"{'a': 1}\": it is no JSON: Expecting "
+                "property name enclosed in double quotes: line 1 column 2 (char 1)"
+            )
+        ],
+    ),
+    "off twice": (
+        ['"--disable-hybrid-kv-cache-manager"', '"--no-disable-hybrid-kv-cache-manager"'],
+        [
+            (
+                "6:7 error LINT_CONTRADICTION --no-disable-hybrid-kv-cache-manager contradicts "
+                "--disable-hybrid-kv-cache-manager on line 5"
+            )
+        ],
+    ),
     "a boolean with true": (
         ['"--enable-prefix-caching"', '"true"'],
         ["5:7 error LINT_BOOLEAN --enable-prefix-caching takes no value, found 'true'"],

@@ -17,6 +17,7 @@ from tests.preflight.build import (
     told,
     transfer,
 )
+from vllm_launch.model.recipe import Recipe
 from vllm_launch.model.source import Source, paired
 from vllm_launch.model.system import Vllm
 from vllm_launch.preflight import Situation
@@ -27,11 +28,16 @@ DECODE_CP = ["--attention-config", '{"indexer_kv_dtype":"nvfp4","indexer_decode_
 TS = ["--speculative-config", '{"method":"dspark","attention_backend":"FLASHINFER_TS"}']
 HUGE = transfer(**connector("SimpleCPUOffloadConnector", cpu_hugepage_block_size="1GB"))
 NIGHTLY = {"runtime": "docker", "image": "vllm/vllm-openai-rocm:nightly"}
-MANDATORY = recipe(
-    mandatory_args=paired(
-        (word, Source(layer="model.mandatory_args")) for word in ("--block-size", "128")
-    )
-)
+
+
+def needing(*words: str) -> Recipe:
+    place = Source(layer="model.mandatory_args")
+    return recipe(mandatory_args=paired((word, place) for word in words))
+
+
+MANDATORY = needing("--block-size", "128")
+MANDATORY_KEY = needing("--attention-config.backend", "FLASHINFER")
+MANDATORY_SWITCH = needing("--disable-hybrid-kv-cache-manager")
 
 
 def absent(command: list[str] | str, **fields: object) -> Situation:
@@ -260,6 +266,18 @@ CASES = [
         "JSON_VALUE",
         "found",
         "cut off",
+        situation(["--hf-overrides", "{'rope_theta': 1000000}"]),
+        [
+            (
+                "fail: --hf-overrides \"{'rope_theta': 1000000}\": it is no JSON: Expecting property "
+                "name enclosed in double quotes: line 1 column 2 (char 1)"
+            ),
+        ],
+    ),
+    Case(
+        "JSON_VALUE",
+        "found",
+        "text that begins like JSON",
         situation(["--hf-overrides", '{"rope_theta": 1000000']),
         [
             (
@@ -506,6 +524,31 @@ CASES = [
         [],
     ),
     Case("BLOCK_SIZE", "pass", "kept", situation("--block-size 128", of=MANDATORY), []),
+    Case(
+        "BLOCK_SIZE", "pass", "in another spelling", situation("--block_size 128", of=MANDATORY), []
+    ),
+    Case(
+        "BLOCK_SIZE",
+        "pass",
+        "a key, kept",
+        situation("--attention_config.backend FLASHINFER", of=MANDATORY_KEY),
+        [],
+    ),
+    Case(
+        "BLOCK_SIZE",
+        "found",
+        "a switch, thrown back",
+        situation(
+            "--disable-hybrid-kv-cache-manager --no-disable-hybrid-kv-cache-manager",
+            of=MANDATORY_SWITCH,
+        ),
+        [
+            (
+                "fail: --disable-hybrid-kv-cache-manager needed by this model, found "
+                "--disable-hybrid-kv-cache-manager switched off"
+            )
+        ],
+    ),
     Case("BLOCK_SIZE", "pass", "none mandatory", situation("--block-size 16"), None),
     Case(
         "BLOCK_SIZE",

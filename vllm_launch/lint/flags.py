@@ -45,7 +45,7 @@ def flags_known(block: Block, span: Span) -> Iterator[Fault]:
 
 def _is_glued(one: Written) -> bool:
     """Whether one element holds a flag and its value."""
-    return " " in one.given.written.strip()
+    return len(one.given.written.split()) > 1
 
 
 def _flag(one: Written, span: Span) -> Fault | None:
@@ -189,11 +189,11 @@ def _boolean(one: Written, instead: str) -> Fault:
 
 def canonical_switch(flag: str) -> tuple[str, bool]:
     """What a switch is about, and whether this form of it switches that on."""
-    flag = ALIASES.get(flag, flag)
+    flag, on = ALIASES.get(flag, flag), True
     for prefix, positive in (("--no-", "--"), ("--disable-", "--enable-")):
         if flag.startswith(prefix):
-            return f"{positive}{flag.removeprefix(prefix)}", False
-    return flag, True
+            flag, on = f"{positive}{flag.removeprefix(prefix)}", not on
+    return flag, on
 
 
 __all__ = ["canonical_switch", "flags_known", "takes_value", "values_right"]

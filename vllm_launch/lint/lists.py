@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..preflight.plan import canonical
 from .fault import at
 from .flags import canonical_switch
 
@@ -16,17 +17,17 @@ if TYPE_CHECKING:
 
 def consistent(block: Block) -> Iterator[Fault]:
     """Flags that a list has twice, and switches that it turns on and off."""
-    before: dict[str, Written] = {}
+    before: dict[str, tuple[Written, bool]] = {}
     for one in block.arguments:
         given = one.given
-        if not given.flag or " " in given.written:
+        if not given.flag or len(given.written.split()) > 1:
             continue
         name = f"{given.flag}.{given.key}" if given.key else given.flag
-        stem, _ = canonical_switch(name)
+        stem, on = canonical_switch(name)
         earlier = before.get(stem)
-        before[stem] = one
-        if earlier is not None:
-            yield _again(earlier, one)
+        before[stem] = one, on
+        if earlier is not None and (earlier[0].given.flag == given.flag or earlier[1] is not on):
+            yield _again(earlier[0], one)
 
 
 def _again(earlier: Written, one: Written) -> Fault:
@@ -52,21 +53,35 @@ def _again(earlier: Written, one: Written) -> Fault:
 
 def mandatory_kept(block: Block, recipe: Recipe) -> Iterator[Fault]:
     """Mandatory flags that a list gives other values."""
-    needed = {flag.partition("=")[0]: tokens for flag, tokens, _ in recipe.model.mandatory_args}
+    needed = {_subject(flag): tokens for flag, tokens, _ in recipe.model.mandatory_args}
     if block.path == "model.mandatory_args":
         return
     for one in block.arguments:
-        words = needed.get(one.given.written)
-        if words is not None and tuple(words[1:]) != one.given.values:
+        given = one.given
+        words = needed.get(_subject(given.written))
+        if words is not None and (_form(given.written), *given.values) != (
+            _form(words[0]), *words[1:],
+        ):  # fmt: skip
             yield at(
                 one.spot, "LINT_MANDATORY", "error",
-                f"{one.given.written} {one.given.text} replaces {' '.join(words)}, which is "
+                f"{f'{given.written} {given.text}'.rstrip()} replaces {' '.join(words)}, which is "
                 "mandatory for this model",
                 "Give it the mandatory value, or change model.mandatory_args.",
             )  # fmt: skip
     for flag, spot in block.removed:
-        if flag in needed:
+        if _subject(flag) in needed:
             yield at(
                 spot, "LINT_MANDATORY", "error", f"{flag} is removed, and it is mandatory",
                 "Keep it, or change model.mandatory_args.",
             )  # fmt: skip
+
+
+def _form(flag: str) -> str:
+    """A flag as all of its spellings are read."""
+    name, key = canonical(flag.partition("=")[0])
+    return f"{name}.{key}" if key else name
+
+
+def _subject(flag: str) -> str:
+    """What a flag is about, whichever way a switch of it is thrown."""
+    return canonical_switch(_form(flag))[0]

@@ -35,8 +35,10 @@ def flags_known(situation: Situation) -> Iterable[Finding] | None:
 
 def is_known(options: VllmOptions, given: Given, among: int) -> bool:
     """Whether any of these releases takes a flag, in a long, a short or a joined form."""
-    if options.having_flag(given.flag) & among or given.flag.startswith("-O"):
+    if options.having_flag(given.flag) & among:
         return True
+    if given.flag.startswith("-O"):  # -O2 and -O=2 are a level; -O.KEY is nothing
+        return not given.key
     short = given.flag[:2]  # -n2 is -n 2
     return (
         not given.flag.startswith("--")

@@ -117,12 +117,13 @@ def is_json(options: VllmOptions | None, given: Given) -> bool:
 
 def _broken(given: Given, fault: str) -> Finding:
     text = given.text if len(given.text) <= _LONGEST else given.text[: _LONGEST - 1] + "…"
+    # What may be plain text, and is not in braces, is taken for it, and means something else.
+    plain = given.flag in MAYBE and not given.text.rstrip().endswith("}")
     return Finding(
-        # What may be plain text is taken for it, and means something else.
-        severity="warn" if given.flag in MAYBE else "fail",
+        severity="warn" if plain else "fail",
         what=f"{given.flag} {text!r}: {fault}",
         why="Quotes are easily lost between shells. The server does not start."
-        if given.flag not in MAYBE
+        if not plain
         else "Quotes are easily lost between shells. vLLM takes it for plain text.",
         remedy="Put the whole value into single quotes, with double quotes inside.",
         cause=given.flag,

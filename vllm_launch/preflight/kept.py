@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
-from .plan import arguments, last
+from .plan import arguments, canonical, is_on
 from .renames import DEPRECATED
 from .target import target
 from .version import is_less
@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..model.deployment import ProcessPlan
+    from .plan import Given
     from .situation import Situation
 
 
@@ -22,12 +24,14 @@ def mandatory_kept(situation: Situation) -> Iterable[Finding] | None:
         return None
     found = []
     for flag, tokens, _ in mandatory:
-        given = last(situation.process, flag)
+        given = _last(situation.process, flag)
         words = tokens[1:]
-        if given is not None and given.values == words:
+        off = _is_off(situation.process, flag)
+        if given is not None and given.values == words and not off:
             continue
         wanted = " ".join((flag, *words))
         there = f"{given.written} {given.text}".rstrip() if given is not None else "none"
+        there += " switched off" if off else ""
         found.append(
             Finding(
                 severity="fail",
@@ -39,6 +43,19 @@ def mandatory_kept(situation: Situation) -> Iterable[Finding] | None:
             )
         )
     return found
+
+
+def _last(process: ProcessPlan, flag: str) -> Given | None:
+    """The last argument of a flag in any spelling, a dotted key being part of it."""
+    same = [one for one in arguments(process) if (one.flag, one.key) == canonical(flag)]
+    return same[-1] if same else None
+
+
+def _is_off(process: ProcessPlan, flag: str) -> bool:
+    """Whether a switch that is given is switched off behind that."""
+    name, key = canonical(flag)
+    given = {one.flag for one in arguments(process)}
+    return not key and f"--no-{name[2:]}" in given and not is_on(process, name)
 
 
 def still_wanted(situation: Situation) -> Iterable[Finding] | None:
