@@ -10,10 +10,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import pytest
+from jsonschema import Draft202012Validator, FormatChecker
 
-from tests.lint.recipes import recipe
+from tests.lint.recipes import RECIPES, recipe
+from tests.lint.sarif import SARIF
 from vllm_launch import cli
 from vllm_launch.commandline import Invocation, parse
 from vllm_launch.lint import CODES
@@ -108,24 +111,49 @@ def test_json(run: Run, recipe_file: Callable[[str], Path]) -> None:
     ]
 
 
-def test_sarif(run: Run, recipe_file: Callable[[str], Path]) -> None:
-    """What SARIF 2.1.0 requires, and what code hosts show."""
+def sarif(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The one run of a log that is as the standard has it."""
+    log = json.loads(done.stdout)
+    Draft202012Validator(SARIF, format_checker=FormatChecker()).validate(log)
+    run: dict[str, Any] = log["runs"][0]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert rules == list(CODES)
+    assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])
+    return run
+
+
+def test_sarif(run: Run, recipe_file: Callable[[str], Path], tmp_path: Path) -> None:
     path = recipe_file(WARNING)
-    log = json.loads(run("recipes", "lint", str(path), "--output", "sarif").stdout)
-    assert log["version"] == "2.1.0"
-    (only,) = log["runs"]
-    driver = only["tool"]["driver"]
-    assert driver["name"] == "vllm-launch"
-    assert [rule["id"] for rule in driver["rules"]] == list(CODES)
-    (result,) = only["results"]
-    assert result["level"] in ("none", "note", "warning", "error")
-    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "LINT_UNKNOWN"
+    log = sarif(run("recipes", "lint", str(path), "--output", "sarif"))
+    [result] = log["results"]
+    assert (result["level"], result["ruleId"]) == ("warning", "LINT_UNKNOWN")
     assert result["message"]["text"].startswith("the variable VLLM_FROBNICATE is unknown")
-    (location,) = result["locations"]
+    [location] = result["locations"]
     assert location["physicalLocation"] == {
-        "artifactLocation": {"uri": str(path)},
+        "artifactLocation": {"uri": f"file://{path}"},
         "region": {"startLine": 4, "startColumn": 14},
     }
+    done = run("recipes", "lint", os.path.relpath(path, tmp_path), "--output", "sarif")
+    [location] = sarif(done)["results"][0]["locations"]
+    assert location["physicalLocation"]["artifactLocation"] == {
+        "uri": os.path.relpath(path, tmp_path), "uriBaseId": "%SRCROOT%",
+    }  # fmt: skip
+
+
+def test_sarif_of_everything_there_is_to_say(run: Run, recipe_file: Callable[[str], Path]) -> None:
+    """Many kinds of faults, files without a line, and a directory that no address can hold."""
+    root = recipe_file(CLEAN).parents[2]
+    for number, (text, _) in enumerate(RECIPES.values()):
+        (root / f"models/org/r{number}.yaml").write_text(text)
+    (root / "models/org/broken.yaml").write_text("model: [")
+    (root / "models/lost.yaml").write_text("")
+    odd = root.parent / "odd \udcff \u00e9 %:#? \x1b"
+    root.rename(odd)
+    log = sarif(run("recipes", "lint", str(odd), "--output", "sarif"))
+    assert {each["level"] for each in log["results"]} == {"error", "warning", "note"}
+    assert len({each["ruleId"] for each in log["results"]}) > 15
+    address = log["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert unquote_to_bytes(address.removeprefix("file://")).startswith(os.fsencode(odd))
 
 
 def test_several_files_and_directories(run: Run, recipe_file: Callable[[str], Path]) -> None:
@@ -304,9 +332,12 @@ def test_a_file_that_nothing_reads_is_told(run: Run, recipe_file: Callable[[str]
         ("LINT_IGNORED", "warning", "nothing reads this file")
     }
     assert sorted(os.path.relpath(one["file"], models) for one in found) == [
-        "at_the_top.yaml", "org/$(id).yaml", "org/a [2Jb.yml", "org/deep/er.yaml", "org/repo.json",
+        "at_the_top.yaml", "org/$(id).yaml", "org/a\x1b[2Jb.yml", "org/deep/er.yaml",
+        "org/repo.json",
     ]  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+    told = run("recipes", "lint", str(models.parent)).stdout
+    assert "org/a [2Jb.yml: warning LINT_IGNORED\n" in told
     assert run("recipes", "lint", str(path)).stdout.startswith("0 errors, 0 warnings")
 
 

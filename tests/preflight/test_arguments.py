@@ -269,8 +269,8 @@ CASES = [
         situation(["--hf-overrides", "{'rope_theta': 1000000}"]),
         [
             (
-                "fail: --hf-overrides \"{'rope_theta': 1000000}\": it is no JSON: Expecting property "
-                "name enclosed in double quotes: line 1 column 2 (char 1)"
+                "fail: --hf-overrides \"{'rope_theta': 1000000}\": it is no JSON: Expecting "
+                "property name enclosed in double quotes: line 1 column 2 (char 1)"
             ),
         ],
     ),

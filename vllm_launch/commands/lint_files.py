@@ -123,9 +123,7 @@ def _ignored(places: Iterable[tuple[str, str, Library]], jobs: Iterable[Job]) ->
         for file in _files_below(directory):
             path = os.path.join(directory, file)
             if path not in read:
-                shown = library.shown(path)
-                plain = "".join(c if c.isprintable() else " " for c in shown)
-                yield _nothing_reads(plain, folder)
+                yield _nothing_reads(library.shown(path), folder)
 
 
 def _files_below(directory: str) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ..lint.codes import CODES
 from .wrapping import wrapped
 
@@ -26,7 +28,8 @@ def text(found: Sequence[Fault], files: int, tried: int) -> str:
 
 
 def _fault(one: Fault) -> Iterator[str]:
-    yield f"{one.place}: {one.severity} {one.code}"
+    place = "".join(char if char.isprintable() else " " for char in one.place)
+    yield f"{place}: {one.severity} {one.code}"
     times = f" (in {one.combinations} combinations)" if one.combinations > 1 else ""
     where = f"at {one.path}" if one.path else ""
     for part in (f"{one.what}{times}", one.remedy, where):
@@ -68,8 +71,11 @@ def sarif(found: Sequence[Fault]) -> str:
 
     from .. import __version__
 
-    rules = [{"id": code, "shortDescription": {"text": about}} for code, about in CODES.items()]
-    driver = {"name": "vllm-launch", "version": __version__, "rules": rules}
+    driver = {
+        "name": "vllm-launch",
+        "version": __version__,
+        "rules": [_rule(code, about) for code, about in CODES.items()],
+    }
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -79,10 +85,15 @@ def sarif(found: Sequence[Fault]) -> str:
     return json.dumps(log, indent=2) + "\n"
 
 
-def _result(one: Fault) -> dict[str, Any]:
-    from urllib.parse import quote
+def _rule(code: str, about: str) -> dict[str, Any]:
+    """A code, with the texts that a code host asks for."""
+    text = {"text": f"{about[0].upper()}{about[1:]}."}
+    told = {"text": "What is wrong, and what mends it, stands in each result's message."}
+    return {"id": code, "shortDescription": text, "fullDescription": text, "help": told}
 
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(one.file)}}
+
+def _result(one: Fault) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(one.file)}
     if one.line:
         place["region"] = {"startLine": one.line}
         if one.column:
@@ -98,6 +109,16 @@ def _result(one: Fault) -> dict[str, Any]:
         "message": {"text": message},
         "locations": [location],
     }
+
+
+def _artifact(file: str) -> dict[str, str]:
+    """Where a file is: below the directory that lint ran in, or else in full."""
+    from urllib.parse import quote
+
+    path = os.path.normpath(file)
+    if path.startswith(("/", "..")):
+        return {"uri": f"file://{quote(os.fsencode(os.path.abspath(path)))}"}
+    return {"uri": quote(os.fsencode(path)), "uriBaseId": "%SRCROOT%"}
 
 
 def codes_text(codes: Mapping[str, str]) -> str:
