@@ -46,10 +46,22 @@ class Play(ThreadingHTTPServer):
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         super().__init__(address, Handler)
+        if "certificate" in told:
+            self._secure(told["certificate"])
+
+    def _secure(self, certificate: str) -> None:
+        import ssl
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        self.socket = context.wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False
+        )
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        kind = "https" if "certificate" in self.told else "http"
+        return f"{kind}://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, *_: object) -> None:
         pass  # a client that gave up

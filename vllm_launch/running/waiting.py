@@ -121,6 +121,7 @@ class _Looks:
                 status = 200 if status == 401 else status
         except NoReply as error:
             self._not_ready(error.what, began if error.silent else None)
+            self.hangs = error.what if error.final else self.hangs
             return False
         if status != 200:
             self._not_ready(f"it answers with {status}", began)
