@@ -10,9 +10,49 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from ..model.choice import Request
     from ..model.recipe import Point, Preset, Recipe, Tuning
     from ..model.source import Arguments, Source
     from ..model.taxonomy import HardwareProfile
+
+
+def asked_preset(recipe: Recipe, request: Request) -> tuple[Preset | None, tuple[Tuning, ...]]:
+    """The preset asked for, with the blocks that change a plan; nothing where none is.
+
+    Raises UsageError where there is no such, or where more is asked for that contradicts it.
+    """
+    if request.preset is None:
+        if request.point is None:
+            return None, ()
+        raise UsageError(
+            f"the point {request.point!r} belongs to no preset", hint="give --preset NAME:POINT"
+        )
+    preset, point = find(recipe, request.preset, request.point)
+    _refuse_contradictions(recipe, preset, request)
+    return preset, tunings(preset, point)
+
+
+def _refuse_contradictions(recipe: Recipe, preset: Preset, request: Request) -> None:
+    """A preset sets hardware, strategy and variant; naming others beside it is an error."""
+    name = preset.id
+    if request.hardware not in (None, preset.hardware):
+        there = [p.id for p in recipe.presets.values() if p.hardware == request.hardware]
+        raise UsageError(
+            f"the preset {name} is for {preset.hardware}, not {request.hardware}",
+            hint="drop --hardware, or pick a preset for it: "
+            + (", ".join(there) or "there is none"),
+        )
+    if request.strategy not in (None, preset.strategy):
+        raise UsageError(
+            f"the preset {name} is for the strategy {preset.strategy}, not {request.strategy}",
+            hint="drop --strategy",
+        )
+    if preset.variants and request.variant not in (None, *preset.variants):
+        raise UsageError(
+            f"the preset {name} is for variant {' or '.join(preset.variants)}, "
+            f"not {request.variant}",
+            hint="drop --variant",
+        )
 
 
 def find(recipe: Recipe, name: str, point: str | None) -> tuple[Preset, Point | None]:

@@ -1,0 +1,166 @@
+"""Choosing the hardware and the variant, of which each may rule out the other."""
+
+from __future__ import annotations
+
+from ..errors import NothingFits, UsageError
+from .choosing import ceil, is_multi_node, near
+from .suitability import fits, footprint, is_blackwell_only
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model.recipe import Variant
+    from ..model.taxonomy import HardwareProfile
+    from .choosing import Choosing
+
+_BRANDS = ("NVIDIA", "AMD")  # the usual ones first
+
+
+def named_variant(choosing: Choosing) -> Variant | None:
+    """The variant that the operator or the preset names. Raises UsageError for an unknown one."""
+    of_preset = choosing.preset.variants if choosing.preset else ()
+    name = choosing.request.variant or (of_preset[0] if of_preset else None)
+    if name is None:
+        return None
+    variant = choosing.recipe.variants.get(name)
+    if variant is None:
+        raise UsageError(
+            f"{choosing.recipe.id} has no variant {name!r}",
+            hint=f"variants: {', '.join(choosing.recipe.variants)}",
+        )
+    choosing.because("variant", name, choosing.set_by(choosing.request.variant))
+    return variant
+
+
+def _default_variant(choosing: Choosing) -> Variant:
+    variants = choosing.recipe.variants
+    return variants["default"] if "default" in variants else next(iter(variants.values()))
+
+
+def pick_hardware(choosing: Choosing, variant: Variant | None) -> HardwareProfile:
+    """The hardware asked for, the preset's, or the usual one.
+
+    Raises UsageError for an unknown one, NothingFits where the variant asked for cannot run.
+    """
+    of_preset = choosing.preset.hardware if choosing.preset else None
+    if choosing.request.profile is not None:
+        return _of_host(choosing, choosing.request.profile, variant, of_preset)
+    asked = choosing.request.hardware or of_preset
+    if asked is None:
+        return _default_hardware(choosing, variant or _default_variant(choosing))
+    profiles = choosing.chooser.profiles
+    profile = profiles.get(asked)
+    if profile is None:
+        raise UsageError(
+            f"unknown hardware {asked!r}",
+            hint=f"{near(asked, profiles)}known: {', '.join(profiles)}",
+        )
+    choosing.because("hardware", asked, choosing.set_by(choosing.request.hardware))
+    reason = choosing.chooser.why_not(variant, profile) if variant is not None else None
+    if reason is not None:
+        raise _cannot(choosing, profile, reason)
+    return _with_devices(choosing, profile)
+
+
+def _with_devices(choosing: Choosing, profile: HardwareProfile) -> HardwareProfile:
+    """The profile with only the GPUs that the operator chose."""
+    devices = choosing.request.devices
+    if devices is None:
+        return profile
+    if len(devices) > profile.gpu_count:
+        raise NothingFits(
+            f"{len(devices)} GPUs are named, and {profile.id} has {profile.gpu_count}"
+        )
+    beyond = [d for d in devices if d.isdecimal() and int(d) >= profile.gpu_count]
+    if beyond:
+        raise NothingFits(
+            f"GPU {', '.join(beyond)} is beyond those of {profile.id}, 0 to {profile.gpu_count - 1}"
+        )
+    share = profile.vram_gb / profile.gpu_count
+    return profile.replace(gpu_count=len(devices), vram_gb=share * len(devices))
+
+
+def _of_host(
+    choosing: Choosing, profile: HardwareProfile, variant: Variant | None, of_preset: str | None
+) -> HardwareProfile:
+    """A real host's GPUs: what is named must run on them."""
+    choosing.because("hardware", profile.id, choosing.request.because)
+    if of_preset not in (None, profile.id):
+        raise NothingFits(
+            f"the preset {choosing.request.preset} is for {of_preset}, and this host is "
+            f"{profile.id}",
+            hint=f"to plan for another machine, give --hardware {of_preset}",
+        )
+    reason = choosing.chooser.why_not(variant, profile) if variant is not None else None
+    if reason is not None:
+        raise _cannot(choosing, profile, reason)
+    if variant is not None and not fits(variant, profile) and choosing.on_one_node:
+        raise _too_big(choosing, variant, profile)
+    return profile
+
+
+def _too_big(choosing: Choosing, variant: Variant, hardware: HardwareProfile) -> NothingFits:
+    """A variant that is beyond the host: the nodes or the variants that would do."""
+    needed = variant.vram_minimum_gb or 0
+    fitting = [v.id for v in choosing.chooser.runnable(hardware) if fits(v, hardware)]
+    ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
+    if hardware.scalable and any(map(is_multi_node, choosing.chooser.offered(hardware))):
+        ways.append(f"--nodes {max(2, ceil(needed / hardware.vram_gb))}")
+    return NothingFits(
+        f"variant {variant.id} needs {needed:g} GB, and {hardware.gpu_count} "
+        f"GPU{'s' * (hardware.gpu_count > 1)} of {hardware.id} have {hardware.vram_gb:g} GB",
+        hint=f"what would do: {', '.join(ways) or 'a larger machine'}",
+    )
+
+
+def _cannot(choosing: Choosing, profile: HardwareProfile, reason: str) -> NothingFits:
+    runs = [v.id for v in choosing.chooser.runnable(profile)]
+    if runs:
+        return NothingFits(reason, hint=f"on {profile.id}: --variant {' or '.join(runs)}")
+    others = {
+        name for v in choosing.recipe.variants.values() for name in choosing.chooser.possible(v)
+    }
+    ordered = [name for name in choosing.chooser.profiles if name in others]
+    return NothingFits(reason, hint=f"hardware that it runs on: {', '.join(ordered)}")
+
+
+def _default_hardware(choosing: Choosing, variant: Variant) -> HardwareProfile:
+    possible = choosing.chooser.possible(variant)
+    default = choosing.recipe.meta.default_hardware
+    preferred = ("b200", "gb200", "h200") if is_blackwell_only(variant) else ("h200",)
+    for name in (default, *preferred, *sorted(possible, key=lambda name: _rank(choosing, name))):
+        if name in possible:
+            why = "the recipe's default" if name == default else "the usual default"
+            choosing.because("hardware", str(name), why)
+            return choosing.chooser.profiles[str(name)]
+    raise NothingFits(f"no hardware profile can run variant {variant.id} of {choosing.recipe.id}")
+
+
+def _rank(choosing: Choosing, hardware: str) -> tuple[int, str]:
+    """Where a profile stands among those that nothing else prefers: by brand, then by id."""
+    brand = choosing.chooser.profiles[hardware].brand
+    return _BRANDS.index(brand) if brand in _BRANDS else len(_BRANDS), hardware
+
+
+def pick_variant(choosing: Choosing, hardware: HardwareProfile) -> Variant:
+    """The default variant, unless the hardware rules it out or is a small box of its own."""
+    default = _default_variant(choosing)
+    reason = choosing.chooser.why_not(default, hardware)
+    alone = not hardware.scalable or (choosing.request.profile is not None and choosing.on_one_node)
+    too_small = alone and not fits(default, hardware)
+    if reason is None and not too_small:
+        choosing.because("variant", default.id, "the recipe's default")
+        return default
+    others = choosing.chooser.runnable(hardware)
+    fitting = [v for v in others if fits(v, hardware)]
+    if reason is None:
+        reason = (
+            f"{default.id} needs {default.vram_minimum_gb:g} GB and {hardware.id} has "
+            f"{hardware.vram_gb:g}"
+        )
+    if not others:
+        raise _cannot(choosing, hardware, reason)
+    if not fitting and alone:
+        raise _too_big(choosing, min(others, key=footprint), hardware)
+    best = max(fitting or others, key=footprint)
+    choosing.because("variant", best.id, f"{reason}; the largest that runs there")
+    return best
