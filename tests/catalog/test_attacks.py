@@ -223,11 +223,11 @@ def test_a_strategys_flag_is_one(write: Write, bundled: Library, flag: str) -> N
 def test_faults_are_found_in_time_however_many_names_there_are(read: ReadRecipe) -> None:
     features = ", ".join(f"f{i}: {{default_mode: x, modes: {{x: {{}}}}}}" for i in range(3_000))
     opted = ", ".join(f"g{i}" for i in range(10_000))
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(RecipeError) as caught:
         read(f"{texts.SMALL}features: {{{features}}}\nopt_in_features: [{opted}]\n")
     assert len(caught.value.problems) == 10_000
-    assert time.monotonic() - started < 15  # it takes half a second
+    assert time.process_time() - started < 15  # it takes half a second
 
 
 def test_a_message_is_short_however_long_the_text_is(faults: Faults) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.catalog.conftest import Write
@@ -235,7 +235,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300)
 @given(pieces=st.lists(PIECES, min_size=2, max_size=9))
 @example(pieces=['guide: "\n', "meta:\n", "  title: e\n", '"\n', "model: {model_id: a/b}\n",
           "variants: {default: {}}\n"])  # fmt: skip

@@ -179,6 +179,6 @@ def test_a_place_is_the_values_own() -> None:
     ids=["many lines", "a long key"],
 )
 def test_a_large_file_is_no_long_work(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     errors(text)
-    assert time.monotonic() - started < 5  # it takes half a second
+    assert time.process_time() - started < 5  # it takes half a second

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.catalog import texts
@@ -255,11 +255,7 @@ def test_cut_off_anywhere(bundled: Library, name: str) -> None:
         read(data[:end], name, RECIPE, bundled)
 
 
-ANYTHING = settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+ANYTHING = settings(max_examples=150)
 KINDS = st.sampled_from([("x.yaml", RECIPE), ("x.json", RECIPE), ("x.yaml", TAXONOMY)])
 # Text that is more YAML and JSON than chance would make it.
 MARKS = st.text(alphabet=st.sampled_from("ab:-[]{},'\"|>&*!%#?~<=\\ \n\t\x00\x85\u2028\ufeff19.eé"))

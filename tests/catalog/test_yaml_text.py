@@ -318,10 +318,10 @@ BOMBS = {
 
 @pytest.mark.parametrize(("text", "expected"), BOMBS.values(), ids=BOMBS)
 def test_a_bomb_does_not_go_off(text: str, expected: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     [error] = errors(text)
     assert error.endswith(f": {expected}")
-    assert time.monotonic() - started < 10  # it takes a second or two
+    assert time.process_time() - started < 10  # it takes a second or two
 
 
 @pytest.mark.parametrize("levels", [66, 400, 1_500])
@@ -347,7 +347,7 @@ def test_sixty_four_levels_are_read() -> None:
 
 def test_a_long_key_does_not_make_long_work() -> None:
     """Each value's place is told by its keys; those of a bomb would be gigabytes."""
-    started = time.monotonic()
+    started = time.process_time()
     text = "? " + "k" * 500_000 + "\n: [" + "1," * 60_000 + "1]"
     assert errors(text) == ["1:3: a key of 500000 characters; at most 200 are allowed"]
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -34,7 +35,10 @@ def main(words: list[str]) -> int:
 
 def find(wanted: str) -> Path | None:
     for path in KEPT.glob("*.json"):
-        found = json.loads(path.read_text())
+        try:
+            found = json.loads(path.read_text())
+        except FileNotFoundError:  # removed meanwhile
+            continue
         if wanted in (found["Name"][1:], found["Id"]):
             return path
     return None
@@ -121,7 +125,9 @@ def wait(server: subprocess.Popen, path: Path) -> int:
     status = os.waitpid(server.pid, 0)[1]
     status = os.waitstatus_to_exitcode(status)
     status = status if status >= 0 else 128 - status
-    path.with_suffix(".end").write_text(str(status))
+    part = path.with_suffix(".end-part")
+    part.write_text(str(status))
+    part.rename(path.with_suffix(".end"))  # whole as soon as it is there
     return status
 
 
@@ -131,9 +137,10 @@ def logs(words: list[str]) -> int:
         return no_such(words[-1])
     with open(path.with_suffix(".log"), encoding="utf-8") as stream:
         while True:
+            last = "-f" not in words or path.with_suffix(".end").exists()
             sys.stdout.write(stream.read())
             sys.stdout.flush()
-            if "-f" not in words or path.with_suffix(".end").exists():
+            if last:
                 return 0
             time.sleep(0.05)
 
@@ -143,10 +150,13 @@ def stop(words: list[str]) -> int:
     if path is None:
         return no_such(words[-1])
     until = time.monotonic() + int(words[1])
-    os.kill(json.loads(path.read_text())["pid"], signal.SIGTERM)
+    pid = json.loads(path.read_text())["pid"]
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
     while not path.with_suffix(".end").exists():
         if time.monotonic() > until:
-            os.killpg(json.loads(path.read_text())["pid"], signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
         time.sleep(0.02)
     print(words[-1])
     return 0

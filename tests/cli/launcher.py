@@ -137,7 +137,7 @@ class Operator:
         self, argv: Sequence[str | Path | bytes], env: dict[str, str] | None = None, **how: Any
     ) -> Ran:
         """Run any program to its end, as this operator."""
-        settings: dict[str, Any] = {"cwd": self.cwd, "timeout": 60, "stdin": subprocess.DEVNULL}
+        settings: dict[str, Any] = {"cwd": self.cwd, "timeout": 300, "stdin": subprocess.DEVNULL}
         settings |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
         if "input" in settings:
             del settings["stdin"]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.launcher import B300, Operator
@@ -26,9 +26,7 @@ STRANGE = st.sampled_from(
     ["--no-such", "--no-such=1", "-x", "-", "-ftext_only", "-f=a", "-e", "--help", "--version",
      "extra", "", "--dry-run=1", "--hardwar", "-fe", "-h"]
 )  # fmt: skip
-QUICK = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+QUICK = settings(max_examples=100)
 
 
 def written(option: Option) -> st.SearchStrategy[list[str]]:

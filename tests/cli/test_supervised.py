@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,8 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from tests import ports
 from tests.host import nvml_stub
 from tests.running.player import MODEL
 
@@ -29,13 +30,11 @@ SERVE = ("serve", MODEL, "--hardware", "h200", "--skip", "all")
 class Servers:
     """What an operator serves with, on a port of its own."""
 
-    def __init__(self, operator: Operator, directory: Path) -> None:
+    def __init__(self, operator: Operator, directory: Path, port: int) -> None:
         self.operator = operator
         self.directory = directory
         self.kept = operator.home / ".local/state/vllm-launch/servers"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.port = str(port)
         self.url = f"http://127.0.0.1:{self.port}"
 
     def words(self, *words: str) -> tuple[str, ...]:
@@ -74,7 +73,7 @@ class Servers:
         return found
 
     def until(self, holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not holds():
             assert time.monotonic() < end
             time.sleep(0.02)
@@ -89,10 +88,16 @@ def servers(operator: Operator, tmp_path: Path) -> Iterator[Servers]:
     shutil.copy(ENGINE, directory)
     for name in ("docker", "podman"):
         operator.script(name, f'#!/bin/sh\nexec {sys.executable} -IS {directory}/engine.py "$@"\n')
-    servers = Servers(operator, directory)
-    yield servers
-    for pid in servers.running():
-        os.kill(pid, signal.SIGKILL)
+    with ports.held() as port:
+        servers = Servers(operator, directory, port)
+        yield servers
+        for pid in servers.running():
+            os.kill(pid, signal.SIGKILL)
+
+
+def monitor_of(kept: dict[str, Any]) -> int:
+    """The pid of the process that a detached server is the child of."""
+    return psutil.Process(kept["pid"]).ppid()
 
 
 def wait_for_line(process: subprocess.Popen[bytes], wanted: str) -> list[str]:
@@ -120,7 +125,7 @@ def test_it_stays_passes_signals_on_and_exits_with_the_servers_status(
         assert servers.states() == {"qwen3-8b": "ready"}
         assert len(servers.running()) == 4  # the launcher, the server, its children
         process.send_signal(number)
-        out = process.communicate(timeout=30)[0].decode()
+        out = process.communicate(timeout=120)[0].decode()
     assert process.returncode == status
     assert out.endswith(f"INFO:     Application startup complete.\nended by {number.name}\n")
     assert servers.running() == []
@@ -128,11 +133,11 @@ def test_it_stays_passes_signals_on_and_exits_with_the_servers_status(
 
 
 def test_a_signal_while_it_loads_ends_it(servers: Servers) -> None:
-    with servers.start("--wait", pause=0.5) as process:
-        servers.until(lambda: servers.states() == {"qwen3-8b": "starting"})
+    with servers.start("--wait", stays_at=6) as process:
         wait_for_line(process, "# weights")
+        assert servers.states() == {"qwen3-8b": "starting"}
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     assert (process.returncode, servers.running(), servers.states()) == (0, [], {})
 
 
@@ -218,15 +223,19 @@ def test_detached_it_is_found_followed_and_ended(servers: Servers) -> None:
     assert servers.operator.run("verify").status == 0
     assert servers.operator.run("verify", "--name", "q8").out.startswith(servers.url)
     with servers.operator.start("logs", "q8", "--follow", stdout=subprocess.PIPE) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline()  # it follows
         assert servers.operator.run("stop", "q8").err == "# q8 has ended\n"
-        assert follower.communicate(timeout=30)[0].endswith(b"\nended by SIGTERM\n")
+        assert follower.stdout.read().endswith(b"\nended by SIGTERM\n")
     assert (servers.running(), servers.states()) == ([], {})
     assert [path.name for path in servers.kept.iterdir()] == [".lock"]
 
 
 def test_without_waiting_it_returns_at_once(servers: Servers) -> None:
-    assert servers.serve("--detach", pause=0.2).out == "qwen3-8b\n"
+    goes_on = servers.directory / "goes on"
+    assert servers.serve("--detach", stays_at=6, until=str(goes_on)).out == "qwen3-8b\n"
     assert servers.states() == {"qwen3-8b": "starting"}
+    goes_on.touch()
     ran = servers.operator.run("verify")
     assert ran.status == 0, ran.err
     assert "# kv cache: 512,000 tokens\n" in ran.err
@@ -261,8 +270,7 @@ def test_a_program_that_cannot_be_started_is_told(servers: Servers) -> None:
 def test_a_monitor_that_is_killed_leaves_the_server(servers: Servers) -> None:
     servers.serve("--detach", "--wait", status=5)
     (kept,) = servers.status()
-    monitor = next(pid for pid in servers.running() if pid != kept["pid"])
-    os.kill(monitor, signal.SIGKILL)
+    os.kill(monitor_of(kept), signal.SIGKILL)
     servers.until(lambda: servers.running() == [kept["pid"]])
     assert servers.states() == {"qwen3-8b": "ready"}
     os.kill(kept["pid"], signal.SIGTERM)
@@ -274,8 +282,7 @@ def test_a_monitor_that_is_killed_leaves_the_server(servers: Servers) -> None:
 def test_workers_that_a_killed_server_left_are_told_and_ended(servers: Servers) -> None:
     servers.serve("--detach", "--wait", children=2)
     (kept,) = servers.status()
-    monitor = next(p for p in servers.running() if p < kept["pid"])
-    os.kill(monitor, signal.SIGKILL)
+    os.kill(monitor_of(kept), signal.SIGKILL)
     os.kill(kept["pid"], signal.SIGKILL)
     servers.until(lambda: len(servers.running()) == 2)
     (kept,) = servers.status()
@@ -320,17 +327,17 @@ def test_no_secret_is_kept(servers: Servers) -> None:
 
 
 def test_interrupted_before_it_is_ready_it_is_ended_and_forgotten(servers: Servers) -> None:
-    with servers.start("--detach", "--wait", pause=0.5) as process:
+    with servers.start("--detach", "--wait", stays_at=6) as process:
         wait_for_line(process, "# weights")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, b"")
     assert (servers.running(), servers.states()) == ([], {})
 
 
 def test_the_terminals_signals_are_not_a_detached_servers(servers: Servers) -> None:
     with servers.start("--detach", "--wait") as process:
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     for pid in servers.running():
         seen = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
         assert int(seen[3]) != os.getsid(0)
@@ -381,9 +388,9 @@ def test_strict_does_not_hand_over_what_is_not_as_planned(servers: Servers) -> N
 
 def test_the_gpus_it_sits_on_are_those_planned(servers: Servers, nvml: Path) -> None:
     assert servers.serve("--detach", "--wait", children=1).status == 0
-    pids = servers.running()
-    workers = [pid for pid in pids if pid not in (servers.status()[0]["pid"], min(pids))]
-    held = {**nvml_stub.H200, "processes": f"{workers[0]}:100000"}
+    (kept,) = servers.status()
+    (worker,) = set(servers.running()) - {kept["pid"], monitor_of(kept)}
+    held = {**nvml_stub.H200, "processes": f"{worker}:100000"}
     for name, gpus in (("one", [nvml_stub.H200, held]), ("two", [held, held])):
         nvml_stub.write(nvml, f"server_on_{name}", nvml_stub.machine(gpus))
     seen = {
@@ -510,7 +517,7 @@ def test_a_container_in_the_foreground_gets_signals(servers: Servers) -> None:
         wait_for_line(process, "# held     reasoning")
         assert servers.states() == {"qwen3-8b": "ready"}
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     assert process.returncode == 6
     assert servers.running() == []
 

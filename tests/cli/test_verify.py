@@ -153,7 +153,7 @@ def test_interrupted_it_leaves_the_server_as_it_is(operator: Operator, play: Pla
     while not server.looks:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 130
+    assert process.wait(120) == 130
     assert process.stderr.read() == b""
     process.stderr.close()
 

@@ -32,7 +32,7 @@ given = json.load(sys.stdin)
 env = {{k: v for k, v in os.environ.items() if "VISIBLE" in k or k.startswith("VLLM_LAUNCH_")}}
 call = {{"argv": words, "script": script, "given": given, "env": env, "pid": os.getpid()}}
 file = os.open(here / "calls.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-os.write(file, json.dumps(call).encode() + b"\\n")  # at once: it may be read meanwhile
+os.write(file, json.dumps(call).encode() + b"\\n")  # at once
 os.close(file)
 mode = (here / "mode").read_text()
 if mode == "no vLLM":
@@ -110,8 +110,8 @@ class StandIn:
     def calls(self) -> list[dict[str, Any]]:
         """How it was asked, each time."""
         path = self.here / "calls.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        return [json.loads(line) for line in text.split("\n")[:-1]]  # whole ones
 
     def forget_calls(self) -> None:
         (self.here / "calls.jsonl").unlink(missing_ok=True)

@@ -106,7 +106,7 @@ def test_a_container_that_hangs_is_removed(tmp_path: Path) -> None:
         str(docker), "image", "script", b"", {"PATH": os.defpath}, "its-name"
     )  # fmt: skip
     with pytest.raises(NoAnswer):
-        ask(question, 1, 100)
+        ask(question, 3, 100)
     assert (tmp_path / "calls").read_text().splitlines() == [
         "run --rm --interactive",
         "rm --force its-name",

@@ -189,7 +189,7 @@ def executed(container: Container) -> list[str]:
     if container.argv[0] != "/bin/sh":
         return container.argv
     env = {**container.env, "PATH": f"{_recorder().name}:{os.environ['PATH']}"}
-    done = subprocess.run(container.argv, env=env, capture_output=True, check=True, timeout=20)
+    done = subprocess.run(container.argv, env=env, capture_output=True, check=True, timeout=120)
     return done.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 

@@ -159,13 +159,13 @@ def test_a_word_that_others_would_make_something_of_arrives_as_it_is(word):
     assert_runs_as_planned(with_words(LAYOUTS["pools on one node"], [word], word))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(words=st.lists(HOSTILE, min_size=1, max_size=3), value=HOSTILE)
 def test_an_operators_words_arrive_as_they_are(words, value):
     assert_runs_as_planned(with_words(LAYOUTS["pools on one node"], words, value))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(words=st.lists(HOSTILE, min_size=1, max_size=3), value=HOSTILE)
 def test_they_do_behind_the_shell_that_counts_a_workers_ranks(words, value):
     assert_runs_as_planned(with_words(LAYOUTS["data-parallel on four nodes"], words, value))
@@ -179,7 +179,7 @@ def test_what_no_process_can_be_handed_is_refused(bad):
     assert error.value.hint == "write words and values in UTF-8"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(header=HOSTILE)
 def test_nothing_in_the_header_gets_out_of_it(header):
     plan = brief(resolved(M3, hardware="h200"))

@@ -228,11 +228,7 @@ def records(record: type[Record]) -> st.SearchStrategy[Any]:
     return st.builds(record, **fields)
 
 
-@settings(
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(records(HostFacts))
 def test_any_facts_come_back(host: HostFacts) -> None:
     gpus = (gpu.replace(index=index, vendor="AMD") for index, gpu in enumerate(host.gpus))
@@ -246,7 +242,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["gpus", "gpus.0", "gpus.0.name", "gpus.1.unknown", "looked_for"]), JSON)
 def test_nothing_but_a_usage_error(path: str, value: Any) -> None:
     message = ""

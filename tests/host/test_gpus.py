@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_launch.model.host import Gpu, GpuProcess
@@ -139,7 +139,6 @@ def test_indices(numbers: list[int], expected: str) -> None:
     assert indices([gpu(number) for number in numbers]) == expected
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.builds(

@@ -86,7 +86,7 @@ def test_slurm_reads_every_list_in_the_same_way(tmp_path_factory: pytest.TempPat
         )
         return done.stdout.split()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(lists)
     def same(text: str) -> None:
         assert list(expand(text)) == theirs(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_launch.model.host import Gpu, MigDevice
@@ -352,7 +352,6 @@ MASKS = st.text(alphabet="0123456789,-GPUMIGgpu ax", max_size=12) | st.lists(
 ).map(",".join)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([nvidia(), amd(), MIG, MIXED, [*nvidia(3), *amd(3)], []]),
     st.dictionaries(st.sampled_from([CUDA, RUNTIME, ROCR, HIP, ORDINAL, ORDER]), MASKS),
@@ -370,7 +369,6 @@ def test_any_mask_leaves_gpus_that_are_there(
         assert "\n" not in text
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([nvidia(), amd()]),
     st.sets(st.integers(0, 7), min_size=1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_launch.model.host import Gpu, HostFacts, MigDevice
@@ -553,7 +553,6 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.builds(

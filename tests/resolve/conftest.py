@@ -5,13 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-# No verdict on the speed of the machine, and nothing written beside the sources.
-settings.register_profile(
-    "resolve", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("resolve")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -34,6 +34,9 @@ LOADING = (
 )
 
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
 class Play(ThreadingHTTPServer):
     """The server. ``told`` says what it does otherwise than vLLM would."""
 
@@ -106,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
         told = self.server.told
         self.server.asked.append((self.path, self.headers.get("Authorization"), body))
         if told.get("hangs") in (self.path, "everything"):
-            time.sleep(60)
+            time.sleep(600)
         if told.get("dies_at") == self.path:
             os.kill(os.getpid(), signal.SIGKILL)
         if told.get("garbage"):
@@ -199,7 +202,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
             if told.get("stalls") == number:
-                time.sleep(60)
+                time.sleep(600)
             if text == "[DONE]" and told.get("no_done"):
                 continue
             self._chunk(f"data: {text}\n\n".encode())
@@ -280,17 +283,26 @@ def main(argv: list[str]) -> None:
             os._exit(told.get("status", 1))
         print(line.format(**words), flush=True)
         time.sleep(told.get("pause", 0))
+        if told.get("stays_at") == number:
+            _stay(told)
     server = Play(told, (host, port))
     print(f"INFO 11-02 09:21:20 [entry.py:140] Starting vLLM server on http://{host}:{port}",
           flush=True)  # fmt: skip
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("INFO:     Application startup complete.", flush=True)
-    wanted = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-    number = signal.sigwait(wanted)
+    number = signal.sigwait(ENDING)
     print(f"ended by {signal.Signals(number).name}", flush=True)
     if told.get("deaf"):
         while True:
             time.sleep(1)
+    os._exit(told.get("status", 0))
+
+
+def _stay(told: dict) -> None:
+    """Load until a signal comes, or a file is there."""
+    while not signal.sigtimedwait(ENDING, 0.02):
+        if os.path.exists(told.get("until", "")):
+            return
     os._exit(told.get("status", 0))
 
 
@@ -305,5 +317,5 @@ def _children(told: dict) -> None:
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     main(sys.argv[1:])

@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,6 +28,7 @@ FILES += tuple(
     f"/vllm_launch/commands/{name}.py" for name in ("supervised", "job", "foreground", "detached")
 )
 LONG, SHORT = "97531", "0.05"  # seconds that a server sleeps
+AT_ONCE = 8  # lines that are looked at together: they wait more than they compute
 
 
 class Killer:
@@ -53,23 +55,22 @@ class Killer:
         return self
 
 
-def _played() -> bytes:
-    """What a server of this test is called, and of no other that runs at the same time."""
-    return os.fsencode(os.environ["XDG_STATE_HOME"] + "/played")
-
-
 def servers() -> set[int]:
-    """The pids of servers that run."""
-    found = set()
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        try:
-            words = Path("/proc", name, "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        seen = process.look(int(name))
-        if words[:1] == [_played()] and seen is not None and seen.state not in "ZX":
-            found.add(int(name))
-    return found
+    """The pids of this place's servers that run."""
+    place = os.environ["XDG_STATE_HOME"]
+    kept = Path(place, "pids")
+    if not kept.exists():
+        return set()
+    return {int(pid) for pid in kept.read_text().split() if _plays(int(pid), place)}
+
+
+def _plays(pid: int, place: str) -> bool:
+    try:
+        words = Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    seen = process.look(pid)
+    return words[0] == os.fsencode(place) and seen is not None and seen.state not in "ZX"
 
 
 def said_to_run() -> set[int]:
@@ -89,17 +90,18 @@ def about_to_start() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    (tmp_path / "state").mkdir()
     program = tmp_path / "vllm"
-    program.write_text(f'#!/bin/bash\nexec -a {os.fsdecode(_played())} sleep "$SLEEPS"\n')
+    program.write_text(
+        '#!/bin/bash\necho $$ >>"$XDG_STATE_HOME/pids"\nexec -a "$XDG_STATE_HOME" sleep "$SLEEPS"\n'
+    )
     program.chmod(0o755)
     monkeypatch.setattr(waiting, "_PAUSES", (0.02,))
     monkeypatch.setattr(foreground, "tell_failure", lambda *_: None)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     yield tmp_path
-    for pid in servers():
-        os.kill(pid, signal.SIGKILL)
+    for place in tmp_path.glob("line-*"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(place))
+        _end_all()
 
 
 def killed(words: tuple[str, ...], sleeps: str, generation: int, line: int, plan: Any) -> None:
@@ -141,17 +143,46 @@ def test_killed_at_any_line(
     assert invocation is not None
     settings = settle(invocation.command.options, invocation.given, {})
     plan = make_plan(invocation, settings)
-    mark = places / "state" / "killed"
-    for line in itertools.count():
+
+    def reached(line: int) -> bool:
+        place = places / f"line-{line}"
+        place.mkdir()
+        os.environ["XDG_STATE_HOME"] = str(place)
         killed(words, sleeps, generation, line, (plan, settings))
         _settle(over=sleeps == SHORT)
-        assert servers() == said_to_run(), f"after line {line}"
-        _leaves_nothing(places)
+        assert servers() == said_to_run()
+        _leaves_nothing(place)
         _end_all()
-        if not mark.exists():
+        return (place / "killed").exists()
+
+    for first in itertools.count(step=AT_ONCE):
+        found = _together(reached, range(first, first + AT_ONCE), places)
+        if not all(found):
             break
-        mark.unlink()
-    assert line >= lines, line
+    assert found == sorted(found, reverse=True)
+    assert first + sum(found) >= lines
+
+
+def _together(look: Callable[[int], bool], lines: range, places: Path) -> list[bool]:
+    """What looks at lines answer, each in a process of its own."""
+    pids = [_looking(look, line, places) for line in lines]
+    found = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+    for line, status in zip(lines, found, strict=True):
+        assert status < 2, f"line {line}: {(places / f'failed-{line}').read_text()}"
+    return [status == 1 for status in found]
+
+
+def _looking(look: Callable[[int], bool], line: int, places: Path) -> int:
+    """Start a look at a line; the pid of a process that ends with 1 for yes, 0 for no."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(look(line))
+        except BaseException:
+            (places / f"failed-{line}").write_text(traceback.format_exc())
+        finally:
+            os._exit(2)
+    return pid
 
 
 def _settle(*, over: bool) -> None:
@@ -170,9 +201,9 @@ def _supervisors() -> list[str]:
     return [k.name for k in kept if k and k.supervisor and process.is_alive(k.supervisor)]
 
 
-def _leaves_nothing(places: Path) -> None:
+def _leaves_nothing(place: Path) -> None:
     state.sweep()
-    kept = places / "state" / "vllm-launch" / "servers"
+    kept = place / "vllm-launch" / "servers"
     if not kept.exists():
         return
     files = {path.name for path in kept.rglob("*") if path.is_file()}

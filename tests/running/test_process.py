@@ -93,11 +93,11 @@ for _ in range(2):
         if "deaf" in sys.argv:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.write(1, b"c")
-        time.sleep(60)
+        time.sleep(600)
 if "deaf leader" in sys.argv:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.write(1, b"p")
-time.sleep(60)
+time.sleep(600)
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ KEY = "the-right-key"
 NAMES = ["model", "completion", "streaming", "tool call", "reasoning", "image"]
 
 
-def results(url: str, promise: Promise = ALL, key: str | None = None, seconds: float = 5) -> Any:
+def results(url: str, promise: Promise = ALL, key: str | None = None, seconds: float = 60) -> Any:
     return {each.test: each for each in run(parsed(url), promise, key, seconds)}
 
 
@@ -188,18 +187,17 @@ def test_a_transcription_of_silence_need_not_say_anything(play: Playing) -> None
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/chat/completions"])
 def test_after_a_silence_nothing_more_is_asked(play: Playing, path: str) -> None:
-    began = time.monotonic()
-    found = results(play(hangs=path).url, seconds=0.3)
-    assert time.monotonic() - began < 2
+    found = results(play(hangs=path).url, seconds=2)
     test = "model" if path == "/v1/models" else "completion"
-    assert found[test].what == "took the request, and did not answer in 0.3 s"
-    assert found["image"].what == "not tested: the server hangs"
+    assert found[test].what == "took the request, and did not answer in 2 s"
+    rest = NAMES[NAMES.index(test) + 1 :]
+    assert {found[name].what for name in rest} == {"not tested: the server hangs"}
 
 
 def test_a_stream_that_stalls_has_an_end(play: Playing) -> None:
-    found = results(play(stalls=1).url, seconds=0.5)
+    found = results(play(stalls=1).url, seconds=2)
     assert found["streaming"].what == (
-        "the stream is cut off after 1 pieces: the answer was not whole after 0.5 s"
+        "the stream is cut off after 1 pieces: the answer was not whole after 2 s"
     )
 
 

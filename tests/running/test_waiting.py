@@ -64,12 +64,12 @@ def ignore(_: Progress) -> None:
 
 
 def test_a_server_that_answers_is_ready(play: Playing) -> None:
-    assert wait(Server(parsed(play().url)), ignore, 5, 5).ready
+    assert wait(Server(parsed(play().url)), ignore, 60, 60).ready
 
 
 def test_one_that_is_not_ready_yet_is_waited_for(play: Playing) -> None:
     server = play(not_ready_looks=3)
-    assert wait(Server(parsed(server.url)), ignore, None, 5).ready
+    assert wait(Server(parsed(server.url)), ignore, None, 60).ready
     assert server.looks == 4
 
 
@@ -78,22 +78,21 @@ def test_one_that_listens_late_is_waited_for(nowhere: Address) -> None:
         time.sleep(0.3)
         server = Play({}, ("127.0.0.2", nowhere.port))
         with closing(server.socket):
-            server.timeout = 5
+            server.timeout = 60
             server.handle_request()
 
     thread = threading.Thread(target=listen)
     thread.start()
-    waited = wait(Process(nowhere.replace(host="127.0.0.2")), ignore, None, 5)
+    waited = wait(Process(nowhere.replace(host="127.0.0.2")), ignore, None, 60)
     thread.join()
     assert waited.ready
 
 
 def test_a_dead_process_fails_at_once(nowhere: Address) -> None:
-    began = time.monotonic()
-    waited = wait(Process(nowhere, ends_after=2), ignore, None, 60)
+    waited = wait(Process(nowhere, ends_after=2), ignore, None, 600)
     assert (waited.ready, waited.dead) == (False, True)
     assert waited.what == "the server ended with status 1"
-    assert time.monotonic() - began < 2
+    assert waited.seconds < 60
 
 
 def test_another_servers_answer_does_not_make_a_dead_one_ready(play: Playing) -> None:
@@ -129,8 +128,8 @@ def test_a_server_that_hangs_is_told(play: Playing, deaf: Address, told: dict | 
 
 
 def test_a_server_that_goes_on_answering_with_errors_hangs(play: Playing) -> None:
-    waited = wait(Server(parsed(play(health=503).url)), ignore, None, 0.3)
-    assert waited.what == "it hangs: for 0.3 s, it answers with 503"
+    waited = wait(Server(parsed(play(health=503).url)), ignore, None, 2)
+    assert waited.what == "it hangs: for 2 s, it answers with 503"
 
 
 def test_what_speaks_another_protocol_is_never_ready(play: Playing) -> None:
@@ -140,19 +139,19 @@ def test_what_speaks_another_protocol_is_never_ready(play: Playing) -> None:
 
 @pytest.mark.parametrize("key", [None, "a-key"])
 def test_without_a_health_path_the_models_do(play: Playing, key: str | None) -> None:
-    assert wait(Server(parsed(play(health=404, key=key).url)), ignore, 5, 5).ready
+    assert wait(Server(parsed(play(health=404, key=key).url)), ignore, 60, 60).ready
 
 
 def test_the_address_that_was_bound_is_asked(play: Playing, nowhere: Address) -> None:
     bound = play().url
     process = Process(nowhere, log=("x", f"INFO Starting vLLM server on {bound}"))
-    assert wait(process, ignore, 5, 5).ready
+    assert wait(process, ignore, 60, 60).ready
     assert process.address == parsed(bound)
 
 
 def test_progress_is_told() -> None:
     told: list[Progress] = []
     log = ("vLLM API server version 0.32.0", "Loading weights took 2.00 seconds")
-    wait(Process(Address(host="127.0.0.1", port=9), log=log, ends_after=6), told.append, None, 5)
+    wait(Process(Address(host="127.0.0.1", port=9), log=log, ends_after=6), told.append, None, 60)
     stages = dict.fromkeys(each.stage for each in told)
     assert list(stages) == ["start", "weights"]

@@ -15,7 +15,7 @@ from vllm_launch.catalog.sources import Current, current_of, parse
 from vllm_launch.sync.limits import Limits
 from vllm_launch.sync.source import Outcome, Telling, Wish, sync
 
-LIMITS = Limits(seconds=20, idle_seconds=10)
+LIMITS = Limits(seconds=120, idle_seconds=60)
 
 
 @pytest.fixture(scope="session")

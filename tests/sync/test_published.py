@@ -21,8 +21,8 @@ from vllm_launch.sync import store
 from vllm_launch.sync.limits import Limits, SourceError, within
 from vllm_launch.sync.source import Telling, Wish, sync
 
-SHORT = LIMITS.replace(seconds=0.4)
-IDLE = LIMITS.replace(idle_seconds=0.2)
+SHORT = LIMITS.replace(seconds=2)
+IDLE = LIMITS.replace(idle_seconds=2)
 
 
 def recipe(recipe_id: str = "org/repo", title: str = "One", **more: Any) -> bytes:
@@ -265,10 +265,10 @@ BAD: dict[str, tuple[Answer, Limits, str]] = {
         PLAIN,
         "{url} answers 500 [31mred",
     ),
-    "hangs before its head": (Handler.hang, IDLE, "{url} says nothing for 0.2 s"),
-    "hangs in its body": (hanging_body, IDLE, "{url} says nothing for 0.2 s"),
-    "drips": (dripping, SHORT, "{url} takes longer than 0.4 s"),
-    "drips its head": (dripping_head, SHORT, "{url} takes longer than 0.4 s"),
+    "hangs before its head": (Handler.hang, IDLE, "{url} says nothing for 2 s"),
+    "hangs in its body": (hanging_body, IDLE, "{url} says nothing for 2 s"),
+    "drips": (dripping, SHORT, "{url} takes longer than 2 s"),
+    "drips its head": (dripping_head, SHORT, "{url} takes longer than 2 s"),
     "cut off at once": (
         cut, PLAIN, "cannot fetch {url}: Remote end closed connection without response"
     ),

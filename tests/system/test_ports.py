@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import ports
 from tests.preflight.build import connector, situation, told, transfer
 from vllm_launch.host.system import read_system
 from vllm_launch.model.system import Port, SystemFacts, Wanted
@@ -24,18 +25,12 @@ def listening(address: str = "127.0.0.1", family: int = socket.AF_INET) -> Itera
         yield one.getsockname()[1]
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("", 0))
-        return int(one.getsockname()[1])
-
-
-def read(*ports: tuple[str, int]) -> SystemFacts:
-    return read_system(Wanted(ports=ports, memory=False))
+def read(*wanted: tuple[str, int]) -> SystemFacts:
+    return read_system(Wanted(ports=wanted, memory=False))
 
 
 def test_a_free_port_is_bound_and_released() -> None:
-    port = free_port()
+    port = ports.free()
     assert read(("", port)).ports == (Port(port=port, taken=False),)
     with socket.socket() as one:
         one.bind(("", port))
@@ -76,7 +71,7 @@ def test_a_name_that_is_none() -> None:
 
 
 def test_a_port_on_one_address() -> None:
-    port = free_port()
+    port = ports.free()
     assert read(("127.0.0.1", port)).ports == (Port(port=port, address="127.0.0.1", taken=False),)
 
 

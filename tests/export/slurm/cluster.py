@@ -57,7 +57,7 @@ def missing() -> list[str]:
     return [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
 
 
-def until(found: Callable[[], Found], what: str, seconds: float = 30) -> Found:
+def until(found: Callable[[], Found], what: str, seconds: float = 120) -> Found:
     """What a question answers as soon as it has an answer."""
     end = time.monotonic() + seconds
     while True:
@@ -100,11 +100,11 @@ class Cluster:
             daemon.send_signal(signal.SIGTERM)
         for daemon in self._daemons:
             try:
-                daemon.wait(10)
+                daemon.wait(60)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        until(lambda: not self._left(), "the end of all daemons", 10)
+        until(lambda: not self._left(), "the end of all daemons")
 
     def _left(self) -> list[str]:
         """Daemons and their helpers that still run."""
@@ -118,7 +118,12 @@ class Cluster:
     def ask(self, *argv: str) -> str:
         """What a program of Slurm's prints."""
         done = subprocess.run(
-            argv, env=os.environ | self.env, capture_output=True, text=True, check=False, timeout=30
+            argv,
+            env=os.environ | self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
         return done.stdout.strip()
 

@@ -7,19 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.export.slurm.cluster import Cluster, missing
 from tests.export.slurm.user import User
-
-settings.register_profile(
-    "export",
-    deadline=None,
-    database=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-settings.load_profile("export")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.export.cases import (
@@ -206,6 +206,7 @@ def test_pools_of_many_nodes_come_back(programs, tmp_path):
     assert files(plan)[0].text.count("exec env") == 2
 
 
+@settings(max_examples=60)
 @given(words=st.lists(texts, max_size=4), value=texts)
 def test_any_words_and_values_of_the_operator_come_back(words, value, programs, tmp_path):
     assert_as_planned([spelt(words, value, setup=None)], programs, tmp_path)
@@ -225,6 +226,7 @@ def test_a_nul_is_refused():
         files(spelt(["a\0b"], "", setup=None))
 
 
+@settings(max_examples=60)
 @given(header=st.lists(texts, min_size=1, max_size=3))
 def test_no_header_goes_on_outside_of_its_comment(header, programs, tmp_path):
     plan = spelt([], "", setup=None, header=tuple(header))

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.launcher import M3
@@ -362,8 +362,8 @@ def test_a_group_reads_files_of_its_own_on_every_node():
 _SERVER = """#!/bin/bash
 trap 'echo ended; exit 0' TERM
 echo "$*" >>started
-[[ $* != *{prefix}* ]] || exit {status}
-while :; do sleep 0.05; done
+until [[ $* == *{prefix}* ]] && (($(wc -l <started) == {servers})); do sleep 0.05; done
+exit {status}
 """
 
 
@@ -371,10 +371,10 @@ while :; do sleep 0.05; done
 def task(tmp_path):
     """Run what srun would on a node, where the server with a word in it ends with a status."""
 
-    def run(found, word, status, nodes):
+    def run(found, word, status, nodes, servers=1):
         binaries = tmp_path / "bin"
         binaries.mkdir()
-        (binaries / "vllm").write_text(_SERVER.format(prefix=word, status=status))
+        (binaries / "vllm").write_text(_SERVER.format(prefix=word, status=status, servers=servers))
         (binaries / "vllm").chmod(0o755)
         path = tmp_path / "slurm_script"
         path.write_text(script(found))
@@ -390,7 +390,7 @@ def task(tmp_path):
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=120,
         )
 
     return run
@@ -409,7 +409,7 @@ def test_a_node_has_the_status_of_what_ended_first(task, tmp_path, status, nodes
 
 
 def test_what_runs_beside_a_process_that_ended_is_ended_too(task, tmp_path):
-    done = task(layout("pools on one node", endpoints=False), "8001", 7, 1)
+    done = task(layout("pools on one node", endpoints=False), "8001", 7, 1, servers=2)
     assert done.returncode == 7
     assert done.stdout.startswith("prefill-0 on a ended, status 7: ")
     assert (tmp_path / "logs" / "decode-0.log").read_text() == "ended\n"
@@ -435,9 +435,7 @@ def kernel(address: ipaddress.IPv4Address) -> str:
     return f"{int.from_bytes(address.packed, 'little'):08X}"
 
 
-@settings(  # the table is written anew each time
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(routes=_routes, target=st.sampled_from(["10.1.2.3", "10.1.9.1", "192.168.1.1", "8.8.8.8"]))
 def test_the_interface_is_that_of_the_most_specific_route(routes, target, tmp_path):
     lines = ["Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT"]

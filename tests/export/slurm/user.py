@@ -96,7 +96,7 @@ class User:
         return subprocess.run(
             [*COMMAND, "export", *words, "--to", "slurm"] if "--" not in words else
             [*COMMAND, "export", "--to", "slurm", *words],
-            env=self.env, cwd=self.cwd, capture_output=True, text=True, check=False, timeout=60,
+            env=self.env, cwd=self.cwd, capture_output=True, text=True, check=False, timeout=120,
         )  # fmt: skip
 
     def submit(self, *words: str) -> str:
