@@ -151,6 +151,10 @@ class TestParts:
             "another one for it: --part-image router=REF\n"
         ) in file.text
 
+    def test_what_python_runs_is_named_by_its_module(self) -> None:
+        text = "".join(file.text for file in files(brief(layout("instances and a store"))))
+        assert "servers must have mooncake.mooncake_store_service in it; another one for" in text
+
     def test_a_start_takes_its_download_and_as_long_as_vllm_waits_for_it(self) -> None:
         plan = spelt(["--shutdown-timeout", "300"], "")
         (part,) = plan.parts

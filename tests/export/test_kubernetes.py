@@ -409,6 +409,14 @@ def test_what_cannot_be_is_said_before_anything_is_written(
     assert told(error.value)[1:] == (message, hint)
 
 
+def test_a_secret_is_made_where_its_pods_are() -> None:
+    plan = brief(resolved(hardware="h200")).replace(passed_by_name=("HF_TOKEN",))
+    made = "kubectl create secret generic model-env --from-env-file=FILE"
+    assert header(plan).count(made) == 1
+    asked = plan.replace(options={"namespace": "llm"})
+    assert f"{made} --namespace llm" in header(asked)
+
+
 def test_an_image_without_dynamo_is_refused() -> None:
     deployment = behind_dynamo(resolved(hardware="h200"), None)
     with pytest.raises(UsageError, match="has no Dynamo in it"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -68,9 +70,10 @@ class TestAServerAlone:
         wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))
         assert wait[:2] == [b"/bin/sh", b"-c"]
         assert wait[2].decode() == (
+            "trap 'exit 0' TERM; "
             "command -v curl >/dev/null || { echo 'curl is not installed' >&2; exit 1; }; "
             "until curl --fail --silent --output /dev/null --max-time 5 "
-            'http://127.0.0.1:8000/health; do kill -0 "$MAINPID" || exit 1; sleep 5; done'
+            'http://127.0.0.1:8000/health; do kill -0 "$MAINPID" || exit 1; sleep 5 & wait; done'
         )
 
     def test_over_tls_the_certificate_is_of_another_name(self) -> None:
@@ -85,6 +88,21 @@ class TestAServerAlone:
         operator.script("curl", "#!/bin/sh\nexit 7\n")
         ran = operator.shell(wait[2].decode(), env={"MAINPID": str(gone.pid)})
         assert ran.status == 1
+
+    def test_a_wait_that_is_stopped_has_not_failed(self, operator: Operator) -> None:
+        wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))
+        operator.script("curl", "#!/bin/sh\necho asked\nexit 7\n")
+        path = f"{operator.bin}:/usr/bin:/bin"
+        with subprocess.Popen(
+            wait, env={"PATH": path, "MAINPID": str(os.getpid())}, stdout=subprocess.PIPE,
+            start_new_session=True,
+        ) as waiting:  # fmt: skip
+            assert waiting.stdout is not None
+            assert waiting.stdout.readline() == b"asked\n"
+            waiting.terminate()
+            assert waiting.wait(timeout=60) == 0
+            with suppress(ProcessLookupError):  # the sleep that is left, as systemd does
+                os.killpg(waiting.pid, signal.SIGKILL)
 
     def test_the_wait_says_what_it_needs(self, operator: Operator) -> None:
         wait = command(value(exported("one server")[ALONE].text, "Service", "ExecStartPost"))

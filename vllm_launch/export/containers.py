@@ -42,8 +42,9 @@ def image_notes(parts: Sequence[Part], images: Mapping[str, str]) -> Iterator[st
     """Which parts run from the servers' image for want of another."""
     for part in parts:
         if part.role not in SERVERS and part.role not in images:
+            module = part.argv[2] if part.argv[1:2] == ("-m",) else ""  # of Python
             yield (
-                f"The image of the servers must have {part.argv[0]} in it; "
+                f"The image of the servers must have {module or part.argv[0]} in it; "
                 f"another one for it: --part-image {part.role}=REF"
             )
 

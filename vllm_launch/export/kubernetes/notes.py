@@ -67,9 +67,10 @@ def _kinds(settings: Settings, groups: Sequence[Group]) -> Iterator[str]:
 def _secrets(brief: Brief, settings: Settings) -> Iterator[str]:
     if brief.passed_by_name:
         names = ", ".join(brief.passed_by_name)
+        where = f" --namespace {settings.namespace}" if settings.namespace else ""
         yield (
             f"{names}: out of the Secret {settings.secret}, to be made before: kubectl create "
-            f"secret generic {settings.secret} --from-env-file=FILE"
+            f"secret generic {settings.secret} --from-env-file=FILE{where}"
         )
 
 

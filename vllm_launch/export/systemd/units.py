@@ -37,10 +37,12 @@ _HARDENING = """\
 ProtectSystem=full
 ProtectControlGroups=yes
 """
+# Stopped while it waits, it has not failed; a shell's trap waits for no "wait".
 _WAITS = (
+    "trap 'exit 0' TERM; "
     "command -v curl >/dev/null || {{ echo 'curl is not installed' >&2; exit 1; }}; "
     "until curl --fail --silent --output /dev/null --max-time 5 {words}; "
-    'do kill -0 "$MAINPID" || exit 1; sleep 5; done'
+    'do kill -0 "$MAINPID" || exit 1; sleep 5 & wait; done'
 )
 
 
