@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # ASCII, because a name in an error may be text that no encoding can write.
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_MOST = 100_000
 _KNOWN = {
     "hardware", "variant", "strategy", "nodes", "features", "kv_offload", "instances", "pd",
     "preset", "point", "host_facts",
@@ -35,7 +36,7 @@ def answers(lines: Iterable[str], resolver_of: Callable[[str], Resolver]) -> Ite
 
 def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]:
     try:
-        case = json.loads(line)
+        case = json.loads(line.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"not valid JSON: {error}") from None
     if not isinstance(case, dict) or not isinstance(case.get("recipe"), str):
@@ -80,33 +81,33 @@ def request_of(given: dict[str, Any]) -> Request:
             f"unknown input key: {unknown}", hint=f"known: {', '.join(sorted(_KNOWN))}"
         )
     return Request(
-        hardware=_typed(given, "hardware", str),
-        variant=_typed(given, "variant", str),
-        strategy=_typed(given, "strategy", str),
-        nodes=_count(given, "nodes"),
+        hardware=_name(given, "hardware"),
+        variant=_name(given, "variant"),
+        strategy=_name(given, "strategy"),
+        nodes=_count(given, "nodes", "input"),
         features=_features(given),
         drop_features=_left_off(given),
-        kv_offload=_typed(given, "kv_offload", str),
-        instances=_count(given, "instances"),
+        kv_offload=_name(given, "kv_offload"),
+        instances=_count(given, "instances", "input"),
         pools=_pools(given),
-        preset=_typed(given, "preset", str),
-        point=_typed(given, "point", str),
+        preset=_name(given, "preset"),
+        point=_name(given, "point"),
     )
 
 
-def _typed(given: dict[str, Any], key: str, kind: type) -> Any:
+def _name(given: dict[str, Any], key: str) -> str | None:
     value = given.get(key)
-    if value is not None and not isinstance(value, kind):
-        raise UsageError(f"input.{key} must be text, found {value!r}")
-    return value
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise UsageError(f"input.{key} must be a name, found {value!r}")
 
 
-def _count(given: dict[str, Any], key: str) -> int | None:
+def _count(given: dict[str, Any], key: str, path: str) -> int | None:
     value = given.get(key)
     if value is None:
         return None
-    if type(value) is not int or not 1 <= value <= 100_000:
-        raise UsageError(f"input.{key} must be a whole number of 1 or more, found {value!r}")
+    if type(value) is not int or not 1 <= value <= _MOST:
+        raise UsageError(f"{path}.{key} must be a whole number from 1 to {_MOST}, found {value!r}")
     return value
 
 
@@ -155,10 +156,10 @@ def _pool(given: Any, role: str) -> Pool:
         return Pool()
     if not isinstance(given, dict) or not given.keys() <= {"nodes", "rank", "parallelism"}:
         raise UsageError(f"input.pd.{role} takes nodes, rank and parallelism")
-    nodes = _count(given, "nodes")
+    nodes = _count(given, "nodes", f"input.pd.{role}")
     rank = given.get("rank")
-    if rank is not None and (type(rank) is not int or not 0 <= rank < (nodes or 1)):
-        raise UsageError(f"input.pd.{role}.rank must be below its nodes, found {rank!r}")
+    if rank is not None and (type(rank) is not int or rank < 0):
+        raise UsageError(f"input.pd.{role}.rank must be a whole number from 0, found {rank!r}")
     mode = given.get("parallelism")
     if mode not in (None, "tp", "tep", "dep"):
         raise UsageError(f"input.pd.{role}.parallelism must be tp, tep or dep, found {mode!r}")

@@ -16,7 +16,7 @@ from tests.resolve.build import M3, M31, own, recipe
 from vllm_launch.batch import answers
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.commands.resolve import Resolvers
-from vllm_launch.errors import RecipeError
+from vllm_launch.errors import RecipeError, UsageError
 from vllm_launch.host import facts_file
 from vllm_launch.model.host import Gpu, HostFacts
 from vllm_launch.model.problem import Problem
@@ -63,6 +63,32 @@ class TestAnswers:
     def test_blank_lines_have_none(self) -> None:
         found = list(answers(["", "  \n", line(hardware="b300") + "\n", "\t"], own))
         assert len(found) == 1
+
+    def test_a_mark_of_the_encoding_is_no_part_of_a_line(self) -> None:
+        text = line(hardware="b300")
+        assert answer(f"\ufeff{text}") == answer(text)
+
+    def test_an_error_that_is_told_again_keeps_nothing_of_the_time_before(self) -> None:
+        resolvers = Resolvers(Shelf())
+        depths = []
+        for _ in range(3):
+            with pytest.raises(UsageError) as caught:
+                resolvers("org/nowhere")
+            depths.append(len(caught.traceback))
+        assert len(set(depths)) == 1
+
+    def test_names_without_end_are_not_all_remembered(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("vllm_launch.commands.resolve._MOST", 3)
+        resolvers = Resolvers(Shelf())
+        lines = [line(f"org/nowhere-{number}") for number in range(5)]
+        lines.insert(2, line(hardware="b300"))
+        found = [json.loads(each) for each in answers([*lines, lines[2]], resolvers)]
+        assert ["error" in each for each in found] == [
+            True, True, False, True, True, True, False,
+        ]  # fmt: skip
+        assert len(resolvers._known) <= 3
 
     def test_each_is_a_line_of_ascii(self) -> None:
         found = list(answers([line(hardware="b300"), line(hardware="é\n\ud800")], own))
@@ -202,11 +228,11 @@ class TestValues:
     @pytest.mark.parametrize(
         "key", ["hardware", "variant", "strategy", "kv_offload", "preset", "point"]
     )
-    @pytest.mark.parametrize("value", [1, True, ["h200"], {}], ids=repr)
+    @pytest.mark.parametrize("value", [1, True, ["h200"], {}, ""], ids=repr)
     def test_names_must_be_text(self, key: str, value: Any) -> None:
         assert refusal(line(**{key: value})) == (
             "usage",
-            f"input.{key} must be text, found {value!r}",
+            f"input.{key} must be a name, found {value!r}",
         )
 
     @pytest.mark.parametrize("key", ["nodes", "instances"])
@@ -214,7 +240,7 @@ class TestValues:
     def test_counts_must_be_whole_numbers(self, key: str, value: Any) -> None:
         assert refusal(line(**{key: value})) == (
             "usage",
-            f"input.{key} must be a whole number of 1 or more, found {value!r}",
+            f"input.{key} must be a whole number from 1 to 100000, found {value!r}",
         )
 
     @pytest.mark.parametrize(
@@ -283,18 +309,18 @@ class TestValues:
                 id="unknown key",
             ),
             pytest.param(
-                {"decode": {"nodes": 2, "rank": 2}},
-                "input.pd.decode.rank must be below its nodes, found 2",
-                id="rank beyond the nodes",
+                {"decode": {"nodes": 2, "rank": -1}},
+                "input.pd.decode.rank must be a whole number from 0, found -1",
+                id="rank below 0",
             ),
             pytest.param(
                 {"decode": {"nodes": 2, "rank": True}},
-                "input.pd.decode.rank must be below its nodes, found True",
+                "input.pd.decode.rank must be a whole number from 0, found True",
                 id="rank that is no number",
             ),
             pytest.param(
                 {"decode": {"nodes": 0}},
-                "input.nodes must be a whole number of 1 or more, found 0",
+                "input.pd.decode.nodes must be a whole number from 1 to 100000, found 0",
                 id="no nodes",
             ),
             pytest.param(
@@ -323,6 +349,20 @@ class TestValues:
         found = answer(line(hardware="b300", strategy="pd_cluster", pd=pools))
         places = [(process["role"], process["rank"]) for process in found["processes"]]
         assert places == [("prefill", 2), ("decode", 0)]
+
+    def test_a_rank_that_a_pool_has_not_is_refused(self) -> None:
+        pools = {"prefill": {"nodes": 2, "rank": 2}, "decode": {"rank": 0}}
+        assert refusal(line(hardware="b300", strategy="pd_cluster", pd=pools)) == (
+            "usage",
+            "the prefill pool has no rank 2: it has 2 nodes (ranks count from 0)",
+        )
+
+    def test_a_rank_may_be_of_the_nodes_that_the_recipe_gives(self) -> None:
+        sized = recipe({"strategy_overrides": {"pd_cluster": {"decode": {"nodes": 2}}}})
+        text = line(hardware="b300", strategy="pd_cluster", pd={"decode": {"rank": 1}})
+        (found,) = answers([text], lambda _: sized)
+        places = [(each["role"], each["rank"]) for each in json.loads(found)["processes"]]
+        assert places == [("prefill", 0), ("decode", 1)]
 
     def test_pools_under_another_strategy_are_refused(self) -> None:
         code, message = refusal(line(hardware="b300", pd={"prefill": {"nodes": 2}}))

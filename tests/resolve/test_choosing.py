@@ -890,6 +890,14 @@ class TestStrategy:
                 id="then multi_node_dep",
             ),
             pytest.param(
+                "single_node_tp, multi_node_dep, multi_node_tp",
+                "single_node_dep",
+                2,
+                "multi_node_tp",
+                "the usual layout on 2 nodes",
+                id="not the sibling of a default that is not offered",
+            ),
+            pytest.param(
                 "multi_node_tp_pp, multi_node_tep",
                 None,
                 2,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..commandline import Invocation
     from ..settings import Settings
 
+_MOST = 2000  # recipes, and names of none, that are remembered
+
 
 class Resolvers:
     """One resolver a recipe, made when it is first asked for; a broken one stays broken."""
@@ -28,9 +30,11 @@ class Resolvers:
     def __call__(self, model: str) -> Resolver:
         found = self._known.get(model)
         if found is None:
+            if len(self._known) >= _MOST:  # names without end: there are not so many recipes
+                self._known.clear()
             found = self._known[model] = self._make(model)
         if isinstance(found, LaunchError):
-            raise found
+            raise found.with_traceback(None)  # which would grow, and keep what it saw, each time
         return found
 
     def _make(self, model: str) -> Resolver | LaunchError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import NothingFits, UsageError
 from .choosing import ceil, is_multi_node, near
-from .suitability import least_gpus
+from .suitability import least_gpus, strategies_anywhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,8 +134,10 @@ def pick_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> 
 
 
 def _defaults(choosing: Choosing) -> tuple[str, str]:
-    """The recipe's usual strategy, and what that is on several nodes."""
+    """The recipe's usual strategy, where it offers that anywhere, and what it is on several nodes."""
     default = choosing.recipe.default_strategy or ""
+    if default not in strategies_anywhere(choosing.recipe):
+        default = ""
     return default, default.replace("single_node", "multi_node")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import NothingFits
+from ..errors import NothingFits, UsageError
 from ..model.choice import Pool, Pools
 from ..model.record import Record
 from ..model.source import Source
@@ -68,7 +68,8 @@ def node_address(role: str, number: int) -> str:
 def pool_plan(
     recipe: Recipe, strategy: Strategy, hardware: HardwareProfile, role: str, pools: Pools | None
 ) -> PoolPlan:
-    """Decide one pool. Raises NothingFits where the node has too few GPUs for it.
+    """Decide one pool. Raises NothingFits where the node has too few GPUs for it, UsageError
+    for a rank that it has not.
 
     Pools that nobody sized share one node, unless the recipe gives them nodes of their own.
     """
@@ -82,6 +83,11 @@ def pool_plan(
     share = hardware.gpu_count
     if asked.shared:
         nodes, share = 1, max(1, share // 2)
+    if pool.rank is not None and pool.rank >= nodes:
+        raise UsageError(
+            f"the {role} pool has no rank {pool.rank}: it has {nodes} node{'s' * (nodes > 1)}",
+            hint="ranks count from 0",
+        )
     gpus = min(share, size_on(override.gpus, hardware) or share)
     mode = _mode(recipe, strategy, hardware, role, pool.parallelism)
     tp = size_on(override.tp, hardware) if mode == "dep" else None

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile, KvOffloadOption, Taxonomy
 
 _CUDA_MASK = "CUDA_VISIBLE_DEVICES"
+_USUAL_NODES = 64  # what more of them are told is not remembered: there is no end to their number
 
 
 class Resolver:
@@ -147,7 +148,9 @@ class Resolver:
                 source=source,
                 local=local,
             )
-            found = self._memo[key] = (source, parallel_arguments(strategy, layout))
+            found = (source, parallel_arguments(strategy, layout))
+            if choice.nodes <= _USUAL_NODES:
+                self._memo[key] = found
         return found[1]
 
     def _tensor_parallel(
