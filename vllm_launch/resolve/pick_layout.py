@@ -134,7 +134,7 @@ def pick_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> 
 
 
 def _defaults(choosing: Choosing) -> tuple[str, str]:
-    """The recipe's usual strategy, where it offers that anywhere, and what it is on several nodes."""
+    """The recipe's usual strategy, if it offers that anywhere, and what it is on several nodes."""
     default = choosing.recipe.default_strategy or ""
     if default not in strategies_anywhere(choosing.recipe):
         default = ""
