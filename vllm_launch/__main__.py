@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return the exit status."""
     gc.disable()  # a short-lived process collects nothing worth the milliseconds
-    prepare()
-    words, passed = split(sys.argv[1:] if argv is None else argv)
+    words: list[str] = []
     try:
+        prepare()
+        words, passed = split(sys.argv[1:] if argv is None else argv)
         status = _run(words, passed)
         finish()
     except KeyboardInterrupt:

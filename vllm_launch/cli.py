@@ -11,6 +11,8 @@ import typer
 from . import __version__
 from .commandline import COMPLETION, Invocation
 from .errors import UsageError
+from .helping import HelpedCommand
+from .mistakes import mistake
 from .options import COMMANDS, GLOBAL, Command, Option
 from .streams import write_error
 
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
 _NAME = "vllm-launch"
 _GROUPS = {"recipes": "List, show, check and fetch recipes."}
 _SUBJECTS = {"MODEL": "recipe", "URL|NAME": "source"}  # what an argument is completed with
+_EPILOG = """Try it, without a GPU:
+
+\b
+  vllm-launch recipes list
+  vllm-launch serve MiniMaxAI/MiniMax-M3.1-Flash --hardware b300 --dry-run
+  vllm-launch explain MiniMaxAI/MiniMax-M3.1-Flash --hardware b300
+
+Every option is also a variable (VLLM_LAUNCH_HARDWARE=b300) and a key of the settings file
+(hardware: b300)."""
 _ABOUT = "Serve a model with vLLM, with the flags that are known to be right for the hardware."
 
 
@@ -30,7 +41,7 @@ def run(words: list[str], passed: list[str] | None) -> int:
     Raises UsageError for a line that makes no sense.
     """
     read: list[Invocation] = []
-    status = _read(_app(read.append), words)
+    status = _read(_app(read.append), words, passed)
     if not read:
         return status
     from .commands import run as run_command
@@ -39,7 +50,7 @@ def run(words: list[str], passed: list[str] | None) -> int:
     return run_command(read[0].replace(passed=tuple(passed or ()), line=line))
 
 
-def _read(app: typer.Typer, words: list[str]) -> int:
+def _read(app: typer.Typer, words: list[str], passed: list[str] | None) -> int:
     """Have Typer read a line; the exit status for one that it answers itself, such as --help."""
     kept = ""
     if os.environ.get(COMPLETION) == "complete_bash":
@@ -55,21 +66,17 @@ def _read(app: typer.Typer, words: list[str]) -> int:
     except OSError as error:
         raise write_error(error) from None
     except Exception as error:
-        told = getattr(error, "format_message", None)
-        if told is None:
+        if not hasattr(error, "format_message"):
             raise
-        raise _mistake(error, told()) from None
+        raise _mistake(error, words, passed) from None
 
 
-def _mistake(error: Any, message: str) -> UsageError:
-    """What Typer says of a line, and which help to turn to."""
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else f"{_NAME} COMMAND"
+def _mistake(error: Any, words: list[str], passed: list[str] | None) -> UsageError:
+    """What is wrong with a line that Typer refuses, and which help to turn to."""
     if type(error).__name__ == "NoArgsIsHelpError":
-        typer.echo(message, err=True)
-        return UsageError("no command is given", hint=f"see {command} --help")
-    own = "vLLM's own flags go behind --; " if message.startswith("No such option") else ""
-    return UsageError(message.rstrip("."), hint=f"{own}see {command} --help")
+        typer.echo(error.format_message(), err=True)
+        return UsageError("no command is given", hint=f"see {error.ctx.command_path} --help")
+    return mistake(error, words, passed)
 
 
 def _app(call: Callable[[Invocation], None]) -> typer.Typer:
@@ -80,7 +87,10 @@ def _app(call: Callable[[Invocation], None]) -> typer.Typer:
         "rich_markup_mode": None,
     }
     app = typer.Typer(
-        help=_ABOUT, pretty_exceptions_enable=False, **{**common, "add_completion": True}
+        help=_ABOUT,
+        epilog=_EPILOG,
+        pretty_exceptions_enable=False,
+        **{**common, "add_completion": True},
     )
     globals_given: dict[str, Any] = {}
     app.callback()(_root(globals_given))
@@ -91,7 +101,7 @@ def _app(call: Callable[[Invocation], None]) -> typer.Typer:
         head, _, tail = command.name.rpartition(" ")
         function = _function(command, globals_given, call)
         target = groups[head] if head else app
-        target.command(tail, help=_help(command), short_help=command.help)(function)
+        target.command(tail, cls=HelpedCommand, short_help=command.help)(function)
     return app
 
 
@@ -180,12 +190,6 @@ def _with_signature(
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__ = {p.name: p.annotation for p in parameters}
     return function
-
-
-def _help(command: Command) -> str:
-    examples = "\n\n".join(f"  {example}" for example in command.examples)
-    passes = " What follows -- is handed to vLLM, and wins." if command.passes_on else ""
-    return f"{command.help}{passes}\n\nExamples:\n\n{examples}"
 
 
 class _Offer(str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .model.problem import Problem
 
@@ -72,3 +72,35 @@ class MissingProgram(LaunchError):
 
     code = "missing_program"
     exit_status = 5
+
+
+_CANDIDATES = 1000  # a list that is longer is somebody's attack on who reads it
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """ "did you mean …?", or nothing where no name is near; case does not matter."""
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in list(names)[:_CANDIDATES]}
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def instead(word: str, what: str, names: Iterable[str]) -> str:
+    """A hint for a name that is none: the nearest, and all that there are."""
+    names = list(names)
+    all_of_them = f"{what}: {', '.join(names) or 'none'}"
+    return " ".join(filter(None, (did_you_mean(word, names), all_of_them)))
+
+
+def not_json(content: str | bytes, error: Exception) -> str:
+    """Why a content is not JSON, with the place, in an operator's words."""
+    if not content.strip():
+        return "it is empty"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no text"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+    what = str(getattr(error, "msg", "") or error)
+    return f"line {line}, column {column}: {what[:1].lower()}{what[1:]}"

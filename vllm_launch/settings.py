@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import UsageError
+from .errors import RecipeError, UsageError
 from .model.record import Record
 from .options import COMMANDS, GLOBAL, Option, checked
 
@@ -88,7 +88,7 @@ def _setting(
     config: Mapping[str, Setting],
 ) -> Setting | None:
     if option.name in given:
-        source = max(option.flags, key=len)
+        source = next(flag for flag in option.flags if flag.startswith("--"))
         return Setting(value=_value(option, given[option.name], source), source=source)
     text = environ.get(option.variable)
     if text:
@@ -115,7 +115,8 @@ def _checked(option: Option, text: str, source: str) -> Any:
             from .catalog.sources import masked
 
             text = masked(text)
-        raise UsageError(f"{source}: found {text!r}; expected {error}") from None
+        hint = "" if text else "give it a value, or leave it out"
+        raise UsageError(f"{source}: found {text!r}; expected {error}", hint=hint) from None
     return os.path.expanduser(value) if option.metavar in _PATHS else value
 
 
@@ -136,9 +137,14 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
     Raises UsageError or RecipeError for what cannot be.
     """
     from .catalog.files import broken, read_bytes, read_tree
-    from .catalog.kinds import ABSENT, Reading, closest, word
+    from .catalog.kinds import ABSENT, Reading, word
+    from .errors import did_you_mean
 
-    if not _says_something(read_bytes(path, shown)):
+    try:
+        data = read_bytes(path, shown)
+    except RecipeError as error:
+        raise UsageError(error.message, hint="--config or VLLM_LAUNCH_CONFIG names it") from None
+    if not _says_something(data):
         return {}
     known = {o.name: o for c in COMMANDS for o in c.options}
     known |= {o.name: o for o in (*GLOBAL, *options) if o.name != "config"}
@@ -151,7 +157,7 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
         option = known.get(key.replace("-", "_"))
         if option is None:
             place = ("text", line, column, key, "")
-            reading.problem(place, key, f"unknown option {key!r}", closest(key, known))
+            reading.problem(place, key, f"unknown option {key!r}", did_you_mean(key, known))
             continue
         children = node[3] if node[0] == "list" and option.many else (node,)
         read = _source_text if option.kind == "source" else word
@@ -159,7 +165,8 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
         if ABSENT not in texts:
             source = f"{shown}:{line}"
             raw = texts if option.many else texts[0]
-            settings[option.name] = Setting(value=_value(option, raw, source), source=source)
+            value = _value(option, raw, f"{source}: {key}")
+            settings[option.name] = Setting(value=value, source=source)
     if reading.problems:
         raise broken(shown, reading.problems)
     return settings

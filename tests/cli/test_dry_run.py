@@ -164,6 +164,7 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full 
         pytest.param(f"{LAUNCH} explain {M3} --hardware b300", id="explain"),
         pytest.param(f"{LAUNCH} recipes list", id="recipes list"),
         pytest.param(f"{LAUNCH} recipes show {M3}", id="recipes show"),
+        pytest.param(f"PYTHONUNBUFFERED=1 {LAUNCH} fit {M3} --hardware b300", id="fit"),
         pytest.param(f"{LAUNCH} --version", id="version"),
         pytest.param(f"{LAUNCH} --help", id="help"),
         pytest.param(f"""echo '{{"recipe": "{M3}"}}' | {LAUNCH} resolve --batch -""", id="resolve"),

@@ -19,6 +19,7 @@ STRATEGIES = (
     "multi_node_tep, pd_cluster"
 )
 FEATURES = "tool_calling, reasoning, spec_decoding, text_only, prefill_dbo_sp, mono_decode"
+NAMES = "name a recipe (see vllm-launch recipes list), its file, or a checkpoint's directory"
 DRY = (*B300, "--dry-run")
 
 
@@ -59,9 +60,22 @@ def check(operator: Operator, line: tuple[str, ...], told: tuple[str, ...], stat
         case(
             "path out of the recipes",
             ("serve", "../../../etc/passwd", "--hardware", "b300"),
-            "there is no recipe for '../../../etc/passwd'",
-            "see vllm-launch recipes list, or give --recipes-dir",
+            "there is no file or directory '../../../etc/passwd'",
+            NAMES,
         ),
+        case(
+            "recipe file that is not there",
+            ("explain", "recipes/Llama.yaml", "--hardware", "b300"),
+            "there is no file or directory 'recipes/Llama.yaml'",
+            NAMES,
+        ),
+        case(
+            "file that is no recipe",
+            ("serve", "/dev/null", "--hardware", "b300"),
+            "/dev/null is no recipe file: its name does not end in .yaml or .json",
+            NAMES,
+        ),
+        case("no name at all", ("serve", "", "--hardware", "b300"), "MODEL is empty", NAMES),
         case(
             "hardware",
             ("serve", FLASH, "--hardware", "b301"),
@@ -109,8 +123,8 @@ def check(operator: Operator, line: tuple[str, ...], told: tuple[str, ...], stat
             "point",
             ("serve", M3, "--preset", "mi355x_agentx:tp3"),
             "the preset mi355x_agentx has no point 'tp3'",
-            "points: tp4_c1, tp4_c4, tp4_c5, tp4_c8, tp4_c10, tp4_c12, tp4_c15, tp4_c20, tp4_c24, "
-            "tp4_c32, tp2_c1, tp2_c2",
+            "did you mean 'tp4_c32'? points: tp4_c1, tp4_c4, tp4_c5, tp4_c8, tp4_c10, tp4_c12, "
+            "tp4_c15, tp4_c20, tp4_c24, tp4_c32, tp2_c1, tp2_c2",
         ),
     ],
 )
@@ -126,38 +140,50 @@ def test_what_does_not_exist(
         case(
             "command",
             ("xyzzy", FLASH),
-            "No such command 'xyzzy'",
+            "there is no command 'xyzzy'",
             "see vllm-launch --help",
+        ),
+        case(
+            "mistyped command",
+            ("serv", FLASH),
+            "there is no command 'serv'",
+            "did you mean 'serve'? see vllm-launch --help",
+        ),
+        case(
+            "mistyped command of a group",
+            ("recipes", "lst"),
+            "there is no command 'recipes lst'",
+            "did you mean 'list'? see vllm-launch recipes --help",
         ),
         case(
             "missing MODEL",
             ("serve", "--hardware", "b300"),
-            "Missing argument 'MODEL'",
+            "MODEL is missing",
             "see vllm-launch serve --help",
         ),
         case(
             "missing value",
             ("serve", FLASH, "--hardware"),
-            "Option '--hardware' requires an argument",
-            "see vllm-launch COMMAND --help",
+            "--hardware needs a value",
+            "see vllm-launch serve --help",
         ),
         case(
             "two models",
             ("recipes", "show", FLASH, M3),
-            f"Got unexpected extra argument(s) ({M3})",
+            f"recipes show has no use for {M3!r}",
             "see vllm-launch recipes show --help",
         ),
         case(
             "value for a flag",
             (*B300, "--dry-run=yes"),
-            "Option '--dry-run' does not take a value",
-            "see vllm-launch COMMAND --help",
+            "--dry-run takes no value",
+            "see vllm-launch serve --help",
         ),
         case(
             "MODEL behind the dashes",
             ("serve", "--", FLASH),
-            "Missing argument 'MODEL'",
-            "see vllm-launch serve --help",
+            "MODEL is missing",
+            "it stands before --, and what follows -- is vLLM's; see vllm-launch serve --help",
         ),
         case(
             "dashes where there is no server",
@@ -169,6 +195,7 @@ def test_what_does_not_exist(
             "batch from nowhere",
             ("resolve",),
             "resolve needs --batch FILE, or --batch - for the standard input",
+            "see vllm-launch resolve --help",
         ),
         case(
             "batch that is not there",
@@ -183,14 +210,28 @@ def test_what_does_not_exist(
             "name the folder that holds taxonomy.yaml, strategies/ and models/",
         ),
         case(
+            "recipes directory that is a file",
+            ("--recipes-dir", "/dev/null", "recipes", "list"),
+            "/dev/null is no recipes directory: it is a file",
+            "name the folder that holds taxonomy.yaml, strategies/ and models/",
+        ),
+        case(
+            "recipes directory that is not there",
+            ("--recipes-dir", "/no/such", "recipes", "list"),
+            "/no/such is no recipes directory: it is not there",
+            "name the folder that holds taxonomy.yaml, strategies/ and models/",
+        ),
+        case(
             "settings file that is not there",
             ("--config", "/no/such.yaml", *DRY),
             "cannot read /no/such.yaml: No such file or directory",
+            "--config or VLLM_LAUNCH_CONFIG names it",
         ),
         case(
             "host facts that are not there",
             ("serve", FLASH, "--host-facts", "/no/such"),
             "cannot read host facts from /no/such: No such file or directory",
+            "such a file is written by: vllm-launch detect --save FILE",
         ),
     ],
 )
@@ -200,23 +241,68 @@ def test_lines_that_make_no_sense(
     check(operator, line, told, 2)
 
 
+EMPTY = "give it a value, or leave it out"
+OWN = "vLLM's own flags go behind --;"
+
+
 @pytest.mark.parametrize(
-    ("words", "known"),
+    ("line", "told"),
     [
-        pytest.param(("serve", FLASH, "--hardwear", "b300"), "serve", id="mistyped"),
-        pytest.param(("serve", FLASH, "--max-model-len", "5"), "serve", id="vLLM's own"),
-        pytest.param(("recipes", "list", "-q"), "recipes list", id="short"),
+        case(
+            "mistyped",
+            ("serve", FLASH, "--hardwear", "b300"),
+            "serve has no option --hardwear",
+            f"did you mean '--hardware'? {OWN} see vllm-launch serve --help",
+        ),
+        case(
+            "vLLM's own",
+            ("serve", FLASH, "--max-num-seqs", "5"),
+            "serve has no option --max-num-seqs",
+            f"{OWN} see vllm-launch serve --help",
+        ),
+        case(
+            "another command's",
+            ("explain", FLASH, "--dry-run"),
+            "explain has no option --dry-run",
+            f"--dry-run is an option of serve, bench, recipes lint; {OWN} "
+            "see vllm-launch explain --help",
+        ),
+        case(
+            "where nothing is handed on",
+            ("stop", "--now"),
+            "stop has no option --now",
+            "see vllm-launch stop --help",
+        ),
+        case(
+            "short",
+            ("recipes", "list", "-q"),
+            "recipes list has no option -q",
+            "see vllm-launch recipes list --help",
+        ),
+        case(
+            "before a command",
+            ("--verson",),
+            "vllm-launch has no option --verson",
+            "did you mean '--version'? see vllm-launch --help",
+        ),
+        case(
+            "a command's own before it",
+            ("--hardware", "b300", "serve", FLASH),
+            "--hardware stands behind the command, as in vllm-launch serve MODEL --hardware ID",
+            "see vllm-launch --help",
+        ),
+        case(
+            "the launcher's own behind a command",
+            ("serve", FLASH, "--config", "x.yaml"),
+            "--config stands before the command, as in vllm-launch --config FILE serve",
+            "see vllm-launch serve --help",
+        ),
     ],
 )
 def test_an_option_that_does_not_exist(
-    operator: Operator, words: tuple[str, ...], known: str
+    operator: Operator, line: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
-    ran = operator.run(*words)
-    first, second = ran.error.splitlines()
-    option = next(word for word in words if word.startswith("-"))
-    assert first.startswith(f"error: No such option: {option}")  # Typer adds what is near
-    assert second == f"  vLLM's own flags go behind --; see vllm-launch {known} --help"
-    assert ran.status == 2
+    check(operator, line, told, 2)
 
 
 @pytest.mark.parametrize(
@@ -241,12 +327,22 @@ def test_an_option_that_does_not_exist(
         case(
             "without end",
             (*DRY, "--port", "9" * 400),
-            f"--port: found '{'9' * 400}'; expected a whole number of 1 or more",
+            f"--port: found '{'9' * 400}'; expected a port, 1 to 65535",
+        ),
+        case(
+            "more than can be",
+            (*DRY, "--nodes", "123456789"),
+            "--nodes: found '123456789'; expected a whole number of 1 or more, 8 digits at most",
+        ),
+        case(
+            "an option that has two names",
+            (*DRY, "--wait-timeout", "soon"),
+            "--timeout: found 'soon'; expected a whole number of 1 or more",
         ),
         case(
             "no port",
             (*DRY, "--port", "65536"),
-            "--port: found '65536'; expected a port, 65535 at most",
+            "--port: found '65536'; expected a port, 1 to 65535",
         ),
         case(
             "negative rank",
@@ -274,17 +370,73 @@ def test_an_option_that_does_not_exist(
             ("recipes", "list", "-o", "shell"),
             "--output: found 'shell'; expected text, json",
         ),
-        case("empty text", (*DRY, "--variant", ""), "--variant: found ''; expected NAME"),
+        case("empty text", (*DRY, "--variant", ""), "--variant: found ''; expected NAME", EMPTY),
         case(
             "empty list",
             (*DRY, "-f", "a", "--feature="),
             "--feature: found ''; expected NAME[=MODE]",
+            EMPTY,
         ),
         case(
             "empty choice",
             (*DRY, "--role="),
             "--role: found ''; expected server, head, worker, prefill, decode, instance, "
             "router, store, master, companion, etcd, nats, frontend, proxy",
+            EMPTY,
+        ),
+        case(
+            "mode of a feature that has none",
+            (*DRY, "-f", "reasoning=on"),
+            "the feature reasoning has no modes",
+            "leave '=on' out",
+        ),
+        case(
+            "mode to turn off",
+            (*DRY, "--no-feature", "reasoning=on"),
+            "--no-feature: found 'reasoning=on'; expected a feature without a mode",
+            "for example --no-feature reasoning",
+        ),
+        case(
+            "preset without a name",
+            ("serve", M3, "--preset", ":tp4_c1"),
+            "--preset: found ':tp4_c1'; expected NAME[:POINT]",
+            "for example --preset mi355x_agentx:tp4_c1; see vllm-launch recipes show MODEL",
+        ),
+        case(
+            "preset without its point",
+            ("serve", M3, "--preset", "mi355x_agentx:"),
+            "--preset: found 'mi355x_agentx:'; expected NAME[:POINT]",
+            "for example --preset mi355x_agentx:tp4_c1; see vllm-launch recipes show MODEL",
+        ),
+        case(
+            "endpoint file without a name",
+            (*DRY, "--endpoint", "@"),
+            "--endpoint: found '@'; expected @FILE",
+            "@FILE names a file of NAME=VALUE lines",
+        ),
+        case(
+            "container's name",
+            (*DRY, "--runtime", "docker", "--name", "my server"),
+            "--name: found 'my server'; expected letters, digits, '-', '_' and '.', 64 at most, "
+            "a letter or digit first",
+        ),
+        case(
+            "address without a port that can be",
+            ("verify", "--url", "http://127.0.0.1:99999"),
+            "--url: found 'http://127.0.0.1:99999'; expected http(s)://HOST[:PORT]",
+            "for example --url http://127.0.0.1:8000, or unix:/run/vllm.sock",
+        ),
+        case(
+            "certificates that are not there",
+            ("recipes", "sync", "https://127.0.0.1:1/x", "--ca", "/no/such"),
+            "--ca: cannot read /no/such",
+            "name a file of certificates in PEM",
+        ),
+        case(
+            "one result",
+            ("bench", "--compare", "a.json"),
+            "--compare: found a.json; expected two results",
+            "for example vllm-launch bench --compare first.json --compare second.json",
         ),
         case(
             "GPUs",
@@ -649,3 +801,59 @@ def test_an_endpoint_of_the_router_alone_is_no_mistake(operator: Operator) -> No
     assert "fills nothing" not in ran.err
     assert "  --decode http://10.0.0.2:8200 \\\n" in ran.out
     assert "  --port 9000 \\\n" in ran.out
+
+
+NOT_JSON = [
+    pytest.param(b"", "it is empty", id="empty"),
+    pytest.param(b" \n", "it is empty", id="blank"),
+    pytest.param(b"\xff\xfe\x00", "it is no text", id="bytes"),
+    pytest.param(b"{\n x", "line 2, column 2: expecting property name enclosed in double quotes",
+                 id="half"),
+    pytest.param(b"[" * 100_000, "it is nested too deeply", id="deep"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "why"), NOT_JSON)
+@pytest.mark.parametrize(
+    ("line", "what", "hint"),
+    [
+        pytest.param(
+            (*DRY, "--locked"), "no lock", "give a file that --lock wrote", id="lock"
+        ),
+        pytest.param(
+            ("serve", FLASH, "--host-facts"), "not JSON",
+            "such a file is written by: vllm-launch detect --save FILE", id="host facts",
+        ),
+        pytest.param(
+            ("bench", "--compare", "f", "--compare"), "no result",
+            "give a file that bench wrote, or vllm bench serve --save-result", id="result",
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_json(
+    operator: Operator, content: bytes, why: str, line: tuple[str, ...], what: str, hint: str
+) -> None:
+    (operator.cwd / "f").write_bytes(content)
+    check(operator, (*line, "f"), (f"f is {what}: {why}", hint), 2)
+
+
+def test_a_lock_is_not_written_over_a_directory(operator: Operator) -> None:
+    (operator.cwd / "there").mkdir()
+    ran = operator.run(*DRY, "--lock", "there")
+    assert ran.err.splitlines()[-2:] == [
+        f"error: cannot write {operator.cwd}/there: Is a directory",
+        "  name another file for the lock",
+    ]
+    assert ran.status == 2
+
+
+def test_a_settings_file_that_says_a_wrong_value_names_its_key(operator: Operator) -> None:
+    path = operator.configure("hardware: b300\ntp: many\n")
+    told = f"{path}:2: tp: found 'many'; expected a whole number of 1 or more"
+    check(operator, ("explain", FLASH), (told,), 2)
+
+
+def test_an_image_for_no_container_is_noted(operator: Operator) -> None:
+    ran = operator.run(*DRY, "--image", "mine:1")
+    assert "# note: --image is for containers, and this server is native" in ran.err.splitlines()
+    assert "note: --image" not in operator.run(*DRY, "--image", "mine:1", "--runtime", "docker").err

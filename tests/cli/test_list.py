@@ -153,7 +153,7 @@ def test_search_ranks(operator: Operator, directory: str) -> None:
         ),
         pytest.param(
             ("search",),
-            "error: Missing argument 'WORDS'\n  see vllm-launch recipes search --help\n",
+            "error: WORDS is missing\n  see vllm-launch recipes search --help\n",
             id="no words",
         ),
     ],

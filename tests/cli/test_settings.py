@@ -297,7 +297,7 @@ def test_a_key_that_cannot_be_is_named_with_its_line(
         ("ENV", "1X=2", "'1X' is no variable name"),
         ("ENDPOINT", "X", "found 'X'; expected NAME=VALUE"),
         ("PREFILL", "x", "found 'x'; expected NODES[:MODE]"),
-        ("PORT", "70000", "found '70000'; expected a port, 65535 at most"),
+        ("PORT", "70000", "found '70000'; expected a port, 1 to 65535"),
         ("GPUS", "0,", "found '0,'; expected indices or UUIDs, each once, with commas between"),
     ],
 )

@@ -7,6 +7,7 @@ arguments are the format, key by key.
 
 from __future__ import annotations
 
+from ..errors import did_you_mean
 from ..model.problem import Problem
 from ..model.source import Source, paired
 from .tree import Line
@@ -29,7 +30,6 @@ SHAPES: dict[Any, tuple[Any, ...]] = {}
 MOST = 100_000
 # A file with more faults than this is no recipe with a slip in it: no guessing at what was meant.
 _HINTS = 100
-_CANDIDATES = 1000
 
 _NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
 _NAMES = {
@@ -79,7 +79,7 @@ class Reading:
 
     def closest(self, word: str, words: Iterable[str]) -> str:
         """What may have been meant, or nothing."""
-        return closest(word, words) if len(self.problems) < _HINTS else ""
+        return did_you_mean(word, words) if len(self.problems) < _HINTS else ""
 
     def known(self, words: Collection[str]) -> str:
         """What there is, unless that is too much to read."""
@@ -111,15 +111,6 @@ def describe(node: Node) -> str:
 def _in_quotes(node: Node) -> str:
     raw = node[4]
     return f'write "{raw}" in quotes' if raw and raw.isprintable() and len(raw) <= 40 else ""
-
-
-def closest(word: str, words: Iterable[str]) -> str:
-    """ "did you mean …?", or nothing where no word is near."""
-    from difflib import get_close_matches
-
-    by_lower = {each.lower(): each for each in list(words)[:_CANDIDATES]}
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 def _mismatch(node: Node, path: str, reading: Reading, wanted: str, hint: str = "") -> Any:

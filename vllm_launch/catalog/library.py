@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from .. import __version__
-from ..errors import RecipeError, UsageError
+from ..errors import RecipeError, UsageError, did_you_mean
 from .files import broken, config_directory, read_past
-from .kinds import Reading, closest
+from .kinds import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Library:
             if self.fallback is not None:
                 return self.fallback._named(folder, name, reader)
             names = _stems(os.path.join(self.directory, folder), (".yaml",))
-            near = closest(name, names)
+            near = did_you_mean(name, names)
             raise UsageError(
                 f"there is no {folder}/{name}.yaml in {self.directory}",
                 hint=f"there are: {', '.join(names)}{f'; {near}' if near else ''}",
@@ -281,8 +281,9 @@ def foreign(place: str) -> Library:
         from .published import Published
 
         return Published(place, own=False, fallback=bundled())
+    why = "it has no models/ folder" if os.path.isdir(place) else "it is a file"
     raise UsageError(
-        f"{place} is no recipes directory: it has no models/ folder",
+        f"{place} is no recipes directory: {why if os.path.exists(place) else 'it is not there'}",
         hint="name the folder that holds taxonomy.yaml, strategies/ and models/",
     )
 

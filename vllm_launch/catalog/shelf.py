@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..model.origin import Origin
     from ..model.recipe import Recipe
 
+_RECIPE_FILES = (".yaml", ".yml", ".json")
+
 
 class Found(Record):
     """A recipe, the directory that it is from, and what its name said beside that."""
@@ -80,11 +82,13 @@ class Shelf:
         for library in self.libraries:
             if library.path_of(model) is not None:
                 return self._found(model, library)
-        if model.endswith((".yaml", ".yml", ".json")) and os.path.isfile(model):
+        if model.endswith(_RECIPE_FILES) and os.path.isfile(model):
             return self._from_file(model)
         if os.path.isdir(model):
             return self._from_checkpoint(_absolute(model))
         found = self._by_name(model) or self._by_checkpoint_id(model)
+        if found is None and _is_path(model):
+            raise _no_recipe_file(model)
         if found is None:
             raise UnknownRecipe(f"there is no recipe for {model!r}", hint=self._suggestion(model))
         return found
@@ -192,6 +196,25 @@ class Shelf:
         if names:
             return f"did you mean {' or '.join(names)}?"
         return "see vllm-launch recipes list, or give --recipes-dir"
+
+
+def _is_path(model: str) -> bool:
+    """Whether a name can only be meant as a path."""
+    return not model or model.startswith(("/", "./", "../", "~")) or model.endswith(_RECIPE_FILES)
+
+
+def _no_recipe_file(model: str) -> UsageError:
+    """The error for a path that leads to no recipe and to no checkpoint."""
+    if not model:
+        what = "MODEL is empty"
+    elif os.path.exists(model):
+        what = f"{model} is no recipe file: its name does not end in .yaml or .json"
+    else:
+        what = f"there is no file or directory {model!r}"
+    return UsageError(
+        what, hint="name a recipe (see vllm-launch recipes list), its file, or a checkpoint's "
+        "directory",
+    )  # fmt: skip
 
 
 def user_overlays() -> str:

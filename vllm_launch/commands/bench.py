@@ -6,13 +6,15 @@ import json
 import os
 
 from ..drift import drift
-from ..errors import CheckFailed, LaunchError, UsageError
+from ..errors import CheckFailed, LaunchError, UsageError, not_json
 from ..render.shell import command
 from ..resolve.benchmark import bench_argv, compared
 from ..running.place import state_directory
 from ..streams import answer, remark
 from .client import served_name, server_url
 from .find import find_model
+
+_RESULT = "give a file that bench wrote, or vllm bench serve --save-result"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def _compare(only: str | None, settings: Settings) -> int:
     names = [*([only] if only else []), *settings.listed("compare")]
     if len(names) != 2:
         raise UsageError(
-            f"--compare: found {len(names)} results; expected two",
+            f"--compare: found {', '.join(names)}; expected two results",
             hint="for example vllm-launch bench --compare first.json --compare second.json",
         )
     first, second = (_result(name) for name in names)
@@ -171,7 +173,7 @@ def _result(path: str) -> tuple[dict[str, Any], Any]:
     """A result and the lock beside it, if there is one. Raises UsageError."""
     result = _json(path)
     if not isinstance(result, dict):
-        raise UsageError(f"{path} is no result of vllm bench serve")
+        raise UsageError(f"{path} is no result: it is other JSON", hint=_RESULT)
     beside = path.removesuffix(".json") + ".lock.json"
     lock = _json(beside) if os.path.exists(beside) else None
     return result, lock.get("lock") if isinstance(lock, dict) else None
@@ -179,9 +181,11 @@ def _result(path: str) -> tuple[dict[str, Any], Any]:
 
 def _json(path: str) -> Any:
     try:
-        with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
+        with open(path, "rb") as stream:
+            content = stream.read()
+        return json.loads(content)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{path} is no result: {error}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint=_RESULT) from None
+    except (ValueError, RecursionError) as error:
+        told = f"{path} is no result: {not_json(content, error)}"
+        raise UsageError(told, hint=_RESULT) from None

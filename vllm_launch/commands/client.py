@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
+from ..errors import UsageError, instead
 from ..resolve.requests import request_for
 from ..streams import answer
 from .find import find_model
@@ -75,6 +75,7 @@ def served_name(found: Found, settings: Settings) -> str:
     variant = recipe.variants.get(name)
     if variant is None:
         raise UsageError(
-            f"{recipe.id} has no variant {name!r}", hint=f"variants: {', '.join(recipe.variants)}"
+            f"{recipe.id} has no variant {name!r}",
+            hint=instead(name, "variants", recipe.variants),
         )
     return found.model_path or variant.model_id or recipe.model.model_id

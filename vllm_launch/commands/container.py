@@ -7,6 +7,7 @@ import os
 from ..errors import NothingFits, UsageError
 from ..resolve.container import ContainerSetup
 from ..resolve.images import is_image_reference
+from ..running import engine, state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ def _publish(host: str) -> str:
 def _kept_container(plan: Plan, settings: Settings) -> dict[str, Any]:
     """How a container is named, and marked where it is to be found again."""
     if not (settings["wait"] or settings["detach"]):
-        return {"name": settings["name"]}
-    from ..running import engine, state
+        name = settings["name"]
+        return {"name": name and state.checked_name(name, settings.source("name"))}
+
     from .kept import asked_name
 
     model = plan.processes[0].model if plan.processes else ""

@@ -7,7 +7,7 @@ import os
 from ..catalog.library import bundled, foreign
 from ..catalog.shelf import Shelf
 from ..catalog.sources import kept
-from ..errors import CheckFailed, LaunchError, UsageError
+from ..errors import CheckFailed, LaunchError, UsageError, did_you_mean
 from ..model.choice import Request
 from ..model.record import Record
 from ..resolve.difference import Target, changes, outcomes
@@ -101,9 +101,10 @@ def _pairs(old: Side, new: Side, asked: Sequence[str]) -> Iterator[tuple[str, st
 def _known(asked: str, ids: Sequence[str]) -> str:
     by_lower = {each.lower(): each for each in ids}
     if asked.lower() not in by_lower:
-        from ..catalog.kinds import closest
-
-        raise UsageError(f"neither side has a recipe {asked!r}", hint=closest(asked, ids))
+        raise UsageError(
+            f"neither side has a recipe {asked!r}",
+            hint=did_you_mean(asked, ids) or "see vllm-launch recipes list",
+        )
     return by_lower[asked.lower()]
 
 

@@ -24,6 +24,11 @@ def endpoints_of(settings: Settings) -> dict[str, str]:
     for text in settings.listed("endpoint"):
         if text.startswith("@"):
             path = text[1:]
+            if not path:
+                raise UsageError(
+                    f"{option}: found '@'; expected @FILE",
+                    hint="@FILE names a file of NAME=VALUE lines",
+                )
             for number, line in _lines_of(path, option):
                 values |= _value(line, f"{path}:{number}", "")
         else:

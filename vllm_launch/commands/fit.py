@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..host.checkpoint import find, read
 from ..model.choice import Request
 from ..resolve.fit import Load, fits
 from ..resolve.resolver import Resolver
+from ..streams import answer
 from .find import find_model
 from .hardware import for_hardware
 
@@ -37,11 +37,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
         from ..render.fit import fit_record
 
         verified = found.checkpoint is None
-        sys.stdout.write(envelope("fit", fit_record(hardware, table, verified=verified)))
+        answer(envelope("fit", fit_record(hardware, table, verified=verified)))
     else:
         from ..render.fit import fit_text
 
-        sys.stdout.write(fit_text(hardware, table))
+        answer(fit_text(hardware, table))
     return 0
 
 

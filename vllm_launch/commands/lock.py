@@ -6,7 +6,7 @@ import json
 import os
 
 from ..drift import drift
-from ..errors import CheckFailed, UsageError
+from ..errors import CheckFailed, UsageError, not_json
 from ..export import ExportFile
 from ..host.system import read_system
 from ..model.system import Wanted
@@ -47,7 +47,8 @@ def save(path: str, lock: Mapping[str, Any]) -> None:
     """Write a lock whole or not at all. Raises UsageError."""
     document = {"kind": "lock", "format": FORMAT, "lock": lock}
     directory, name = os.path.split(os.path.abspath(path))
-    write_all(directory, [ExportFile(name=name, text=json.dumps(document, indent=2) + "\n")])
+    file = ExportFile(name=name, text=json.dumps(document, indent=2) + "\n")
+    write_all(directory, [file], hint="name another file for the lock")
 
 
 def lock_of(plan: Plan, setup: ContainerSetup | None, settings: Settings) -> dict[str, Any]:
@@ -155,14 +156,15 @@ def _read(path: str) -> Any:
     """A lock file's content. Raises UsageError."""
     hint = "give a file that --lock wrote"
     try:
-        with open(path, encoding="utf-8") as stream:
-            document = json.load(stream)
+        with open(path, "rb") as stream:
+            content = stream.read()
+        document = json.loads(content)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", hint=hint) from None
-    except ValueError as error:
-        raise UsageError(f"{path} is no lock: {error}", hint=hint) from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no lock: {not_json(content, error)}", hint=hint) from None
     if not isinstance(document, dict) or document.get("kind") != "lock":
-        raise UsageError(f"{path} is no lock", hint=hint)
+        raise UsageError(f"{path} is no lock: it is other JSON", hint=hint)
     if document.get("format") != FORMAT or not isinstance(document.get("lock"), dict):
         raise UsageError(
             f"{path}: found the format {document.get('format')!r}; expected {FORMAT}",

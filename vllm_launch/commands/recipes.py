@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..catalog.index import entries
 from ..catalog.search import Wanted, any_of, is_wanted, ranked
 from ..catalog.shelf import Shelf
-from ..errors import LaunchError, NothingFits, UsageError
+from ..errors import LaunchError, NothingFits, UsageError, did_you_mean
 from ..streams import answer, remark
 
 TYPE_CHECKING = False
@@ -100,10 +100,8 @@ def _providers(_: Shelf, there: Sequence[Entry]) -> list[str]:
 
 
 def _unknown(source: str, noun: str, word: str, known: Sequence[str]) -> UsageError:
-    from ..catalog.kinds import closest
-
     names = list(dict.fromkeys(known))
-    hint = (closest(word, names), f"known: {', '.join(names) or 'none'}")
+    hint = (did_you_mean(word, names), f"known: {', '.join(names) or 'none'}")
     return UsageError(f"{source}: unknown {noun} {word!r}", hint=" ".join(filter(None, hint)))
 
 

@@ -71,6 +71,8 @@ def _options_without_effect(settings: Settings) -> Iterator[str]:
         for name in ("wait_timeout", "request_timeout"):
             if settings[name]:
                 yield f"{settings.source(name)} is for --wait"
+    if settings["image"] and not (settings["to"] or in_container(settings)):
+        yield f"{settings.source('image')} is for containers, and this server is native"
     if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:
         yield f"{settings.source('image')} is for --pyxis, and these servers are native"
 

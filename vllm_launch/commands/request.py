@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..model.source import Arguments, Variables
     from ..settings import Settings
 
-_LARGEST_PORT = 65535
-
 
 def request_of(found: Found, invocation: Invocation, settings: Settings, env: Variables) -> Request:
     """What the options ask of a recipe, but for the hardware. Raises UsageError."""
@@ -62,7 +60,7 @@ def _features(settings: Settings) -> tuple[tuple[tuple[str, str | None], ...], t
     neither was.
     """
     on = [_feature(text) for text in settings.listed("feature")]
-    off = list(settings.listed("no_feature"))
+    off = [_plain_feature(text, settings) for text in settings.listed("no_feature")]
     for name in {name for name, _ in on}.intersection(off):
         if settings.outranks("no_feature", "feature"):
             on = [feature for feature in on if feature[0] != name]
@@ -82,8 +80,23 @@ def _feature(text: str) -> tuple[str, str | None]:
     return name, mode or None
 
 
+def _plain_feature(text: str, settings: Settings) -> str:
+    name, equals, _ = text.partition("=")
+    if equals:
+        raise UsageError(
+            f"{settings.source('no_feature')}: found {text!r}; expected a feature without a mode",
+            hint=f"for example --no-feature {name}",
+        )
+    return name
+
+
 def _preset(settings: Settings) -> tuple[str | None, str | None]:
-    name, _, point = (settings["preset"] or "").partition(":")
+    name, colon, point = (settings["preset"] or "").partition(":")
+    if colon and not (name and point):
+        raise UsageError(
+            f"{settings.source('preset')}: found {settings['preset']!r}; expected NAME[:POINT]",
+            hint="for example --preset mi355x_agentx:tp4_c1; see vllm-launch recipes show MODEL",
+        )
     return name or None, point or None
 
 
@@ -115,27 +128,16 @@ def _pool_ports(settings: Settings) -> tuple[tuple[str, Arguments], ...]:
     """--prefill-port and --decode-port, each for its pool's servers."""
     found = []
     for role in ("prefill", "decode"):
-        port = _port(settings, f"{role}_port")
+        port = settings[f"{role}_port"]
         if port is not None:
             source = Source(layer="operator", detail=settings.source(f"{role}_port"))
             found.append((role, paired([("--port", source), (str(port), source)])))
     return tuple(found)
 
 
-def _port(settings: Settings, name: str) -> int | None:
-    """A port asked for. Raises UsageError for what is none."""
-    port: int | None = settings[name]
-    if port is not None and port > _LARGEST_PORT:
-        raise UsageError(
-            f"{settings.source(name)}: found '{port}'; expected a port, {_LARGEST_PORT} at most"
-        )
-    return port
-
-
 def _operator_arguments(invocation: Invocation, settings: Settings) -> Arguments:
-    """--port and --host, then what stands behind "--". Raises UsageError for what is no port."""
+    """--port and --host, then what stands behind "--"."""
     own = []
-    _port(settings, "port")
     for name in ("port", "host"):
         value = settings[name]
         if value is not None and not (name == "host" and in_container(settings)):

@@ -50,7 +50,10 @@ def run(invocation: Invocation, settings: Settings) -> int:
     """Answer every line; a line that fails answers with its error."""
     source = settings["batch"]
     if source is None:
-        raise UsageError("resolve needs --batch FILE, or --batch - for the standard input")
+        raise UsageError(
+            "resolve needs --batch FILE, or --batch - for the standard input",
+            hint="see vllm-launch resolve --help",
+        )
     gc.enable()
     resolvers = Resolvers(Shelf(settings.listed("recipes_dir"), settings.listed("sources")))
     if source == "-":

@@ -53,7 +53,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
 
 def _refuse_contradictions(named: Sequence[str], settings: Settings) -> None:
     """Raise UsageError for what cannot be meant together."""
-    pin = settings["pin"]
+    pin, ca = settings["pin"], settings["ca"]
+    if ca and not os.access(ca, os.R_OK):
+        raise UsageError(
+            f"{settings.source('ca')}: cannot read {ca}", hint="name a file of certificates in PEM"
+        )
     if pin and settings["unpin"]:
         raise UsageError("--pin and --unpin contradict each other", hint="leave one out")
     if pin and len(named) != 1:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from ..export import ExportFile
 
 
-def write_all(directory: str, files: Sequence[ExportFile]) -> tuple[str, ...]:
+def write_all(
+    directory: str, files: Sequence[ExportFile], hint: str = "give another directory with --out"
+) -> tuple[str, ...]:
     """Write files into a directory, which is made where it is not there; the names of those kept.
 
     Each takes the place of an older one in one step, but for one that is to be kept. Raises
@@ -24,8 +26,8 @@ def write_all(directory: str, files: Sequence[ExportFile]) -> tuple[str, ...]:
         written = [_write(os.path.join(directory, file.name), file) for file in files]
     except OSError as error:
         raise UsageError(
-            f"cannot write {error.filename or directory}: {error.strerror}",
-            hint="give another directory with --out",
+            f"cannot write {error.filename2 or error.filename or directory}: {error.strerror}",
+            hint=hint,
         ) from None
     return tuple(file.name for file, done in zip(files, written, strict=True) if not done)
 

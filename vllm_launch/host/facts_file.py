@@ -6,7 +6,7 @@ the type of its field, and every fault is named with its place at once.
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..errors import UsageError, not_json
 from ..model.host import (
     Gpu,
     GpuProcess,
@@ -42,7 +42,7 @@ _REQUIRED: dict[Any, tuple[str, ...]] = {
     RdmaDevice: ("name",),
 }
 _VENDORS = ("NVIDIA", "AMD")
-_HINT = "Such a file is written by: vllm-launch detect --save FILE"
+_HINT = "such a file is written by: vllm-launch detect --save FILE"
 
 
 def save(facts: HostFacts, path: str) -> None:
@@ -54,7 +54,9 @@ def save(facts: HostFacts, path: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write host facts to {path}: {why(error)}") from error
+        raise UsageError(
+            f"cannot write host facts to {path}: {why(error)}", hint="name another file"
+        ) from error
 
 
 def load(path: str) -> HostFacts:
@@ -65,13 +67,13 @@ def load(path: str) -> HostFacts:
         with open(path, "rb") as file:
             content = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read host facts from {path}: {why(error)}") from error
+        raise UsageError(f"cannot read host facts from {path}: {why(error)}", hint=_HINT) from error
     if len(content) > LARGEST_BYTES:
         raise UsageError(f"{path} is over 1 MiB: no host facts file", hint=_HINT)
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {why(error)}", hint=_HINT) from error
+        raise UsageError(f"{path} is not JSON: {not_json(content, error)}", hint=_HINT) from error
     return from_dict(value, path)
 
 
@@ -88,7 +90,7 @@ def from_dict(value: object, source: str = "host facts") -> HostFacts:
     if type(version) is not int or version != VERSION:
         raise UsageError(
             f"{source} is of version {version!r}; this vllm-launch reads version {VERSION}",
-            hint="Write it again with this version's: vllm-launch detect --save FILE",
+            hint="write it again with this version's: vllm-launch detect --save FILE",
         )
     faults: list[str] = []
     body = {key: item for key, item in value.items() if key not in _HEADER}

@@ -24,10 +24,18 @@ from .option import Command, Option
 
 _MODEL = "A recipe's id, a checkpoint's, a recipe file, or a local checkpoint directory."
 
+
+def _only_named(option: Option) -> Option:
+    """The option where no machine is looked at unless it is named."""
+    if option.name != "hardware":
+        return option
+    return option.replace(help="Only for this hardware profile; 'auto' for the GPUs here.")
+
+
 COMMANDS = (
     Command(
         name="serve", module="serve", argument="MODEL", argument_help=_MODEL,
-        help="Resolve a recipe into a command and become it.",
+        help="Resolve a recipe into a command, check it, and become it.",
         options=(*CHOICE, *RUNTIME, *CHECKS, *LOCK, *SUPERVISED, *WAITING, DRY_RUN, OUTPUT),
         passes_on=True,
         examples=(
@@ -41,9 +49,10 @@ COMMANDS = (
     ),
     Command(
         name="explain", module="explain", argument="MODEL", argument_help=_MODEL,
-        help="Say where every flag, variable and choice comes from, and what each beat.",
+        help="Say which layer and line each flag and variable is from, and why each choice.",
         options=(*CHOICE, *RUNTIME, TEXT_OR_JSON), passes_on=True,
         examples=(
+            "vllm-launch explain MiniMaxAI/MiniMax-M3 --hardware h200",
             "vllm-launch explain MiniMaxAI/MiniMax-M3 --preset mi355x_agentx:tp4_c1",
         ),
     ),
@@ -81,6 +90,8 @@ COMMANDS = (
         passes_on=True,
         examples=(
             "vllm-launch export MiniMaxAI/MiniMax-M3 --hardware h200 --nodes 2 --to slurm",
+            "vllm-launch export MiniMaxAI/MiniMax-M3 --hardware h200 --to compose",
+            "vllm-launch export MiniMaxAI/MiniMax-M3 --hardware h200 --to kubernetes --out files",
         ),
     ),
     Command(
@@ -92,7 +103,7 @@ COMMANDS = (
     ),
     Command(
         name="fit", module="fit", argument="MODEL", argument_help=_MODEL,
-        help="Say which variants fit this host under which strategies, or what would do.",
+        help="Say which variants fit under which strategies, or the smallest change that would.",
         options=(
             *MACHINE,
             Option(name="max_model_len", flags=("--max-model-len",), metavar="TOKENS",
@@ -101,7 +112,10 @@ COMMANDS = (
                    help="Requests at a time."),
             TEXT_OR_JSON,
         ),
-        examples=("vllm-launch fit MiniMaxAI/MiniMax-M3 --hardware h200",),
+        examples=(
+            "vllm-launch fit MiniMaxAI/MiniMax-M3 --hardware h200",
+            "vllm-launch fit MiniMaxAI/MiniMax-M3 --host-facts node7.json --max-model-len 131072",
+        ),
     ),
     Command(
         name="bench", module="bench", argument="MODEL", argument_required=False,
@@ -191,7 +205,7 @@ COMMANDS = (
     ),
     Command(
         name="detect", module="detect",
-        help="Say what GPUs this host has, and which hardware profile they are.",
+        help="Say what this host has, and which hardware profile that is.",
         options=(
             TEXT_OR_JSON,
             Option(name="save", flags=("--save",), metavar="FILE",
@@ -199,7 +213,7 @@ COMMANDS = (
             Option(name="with_hostname", flags=("--with-hostname",), kind="flag",
                    help="Put the host's name into what is written."),
         ),
-        examples=("vllm-launch detect --save node7.json",),
+        examples=("vllm-launch detect", "vllm-launch detect --save node7.json"),
     ),
     Command(
         name="recipes sync", module="sync", argument="URL|NAME", argument_required=False,
@@ -256,7 +270,7 @@ COMMANDS = (
             Option(name="notes", flags=("--notes",), kind="flag", help="Show the notes."),
             Option(name="guide", flags=("--guide",), kind="flag", help="Show the guide."),
             Option(name="all", flags=("--all",), kind="flag", help="Show everything."),
-            *(o for o in CHOICE if o.name in SHOWN),
+            *(_only_named(o) for o in CHOICE if o.name in SHOWN),
             TEXT_OR_JSON,
         ),
         examples=(
@@ -272,7 +286,7 @@ COMMANDS = (
                       "synced source, bundled), then the recipes to compare; without, all.",
         help="Say which flags and variables change from one source, or revision, to another.",
         options=(
-            *(o for o in MACHINE if o.name != "gpus"),
+            *(_only_named(o) for o in MACHINE if o.name != "gpus"),
             Option(name="exit_code", flags=("--exit-code",), kind="flag",
                    help="Exit with status 4 where something changes."),
             TEXT_OR_JSON,

@@ -20,7 +20,8 @@ class Option(Record):
     flags: tuple[str, ...]
     help: str
     metavar: str = ""
-    kind: str = "text"  # "text", "count" (1 or more), "rank" (0 or more), "flag", "source", "size"
+    # "text", "count" (1 or more), "rank" (0 or more), "port", "flag", "source", "size"
+    kind: str = "text"
     many: bool = False  # may be given several times
     choices: tuple[str, ...] = ()
     completes: str = ""  # what a shell completes its value with
@@ -51,6 +52,8 @@ def checked(option: Option, text: str) -> Any:
         return _truth(text)
     if option.kind in ("count", "rank"):
         return _number(text, 1 if option.kind == "count" else 0)
+    if option.kind == "port":
+        return _port(text)
     if option.kind == "size":
         return _size(text)
     if option.kind == "source":
@@ -73,7 +76,16 @@ def _truth(text: str) -> bool:
 def _number(text: str, least: int) -> int:
     plain = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
     if not plain or int(text) < least:
-        raise ValueError(f"a whole number of {least} or more")
+        too_long = text.isascii() and text.isdecimal() and len(text) > _MOST_DIGITS
+        most = f", {_MOST_DIGITS} digits at most" if too_long else ""
+        raise ValueError(f"a whole number of {least} or more{most}")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    plain = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    if not plain or not 0 < int(text) < 2**16:
+        raise ValueError("a port, 1 to 65535")
     return int(text)
 
 

@@ -6,8 +6,6 @@ from .presets import asked_preset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from ..model.choice import Reason, Request
     from .choose import Chooser
 
@@ -66,11 +64,3 @@ def is_multi_node(strategy: str) -> bool:
 def ceil(value: float) -> int:
     """The least whole number that is not less."""
     return -int(-value // 1)
-
-
-def near(word: str, words: Collection[str]) -> str:
-    """ "did you mean …? ", or nothing where no word is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f"did you mean {found[0]!r}? " if found else ""

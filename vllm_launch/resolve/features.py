@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import NothingFits, UsageError
+from ..errors import NothingFits, UsageError, instead
 from .hardware import for_generation, is_unsupported, most_specific
 from .presets import find, tunings
 
@@ -37,13 +37,23 @@ def pick_mode(
     None where no mode may be used here. Raises UsageError for a mode that does not exist.
     """
     if asked is not None and asked not in feature.modes:
-        known = ", ".join(feature.modes) or "none"
-        raise UsageError(f"the feature {feature.id} has no mode {asked!r}", hint=f"modes: {known}")
+        raise _no_such_mode(feature, asked)
     allowed = modes_for(feature, variant, hardware)
     for name in (asked, variant.default_modes.get(feature.id), feature.default_mode):
         if name in allowed:
             return name
     return next(iter(allowed), None)
+
+
+def _no_such_mode(feature: Feature, asked: str) -> UsageError:
+    if not feature.modes:
+        return UsageError(
+            f"the feature {feature.id} has no modes", hint=f"leave {f'={asked}'!r} out"
+        )
+    return UsageError(
+        f"the feature {feature.id} has no mode {asked!r}",
+        hint=instead(asked, "modes", feature.modes),
+    )
 
 
 def require_mode(
@@ -86,7 +96,7 @@ def _require(recipe: Recipe, name: str) -> Feature:
     if feature is None:
         raise UsageError(
             f"{recipe.id} has no feature {name!r}",
-            hint=f"features: {', '.join(recipe.features) or 'none'}",
+            hint=instead(name, "features", recipe.features),
         )
     return feature
 

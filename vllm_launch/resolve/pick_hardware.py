@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import NothingFits, UsageError
-from .choosing import ceil, is_multi_node, near
+from ..errors import NothingFits, UsageError, instead
+from .choosing import ceil, is_multi_node
 from .suitability import fits, footprint, is_blackwell_only
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def named_variant(choosing: Choosing) -> Variant | None:
     if variant is None:
         raise UsageError(
             f"{choosing.recipe.id} has no variant {name!r}",
-            hint=f"variants: {', '.join(choosing.recipe.variants)}",
+            hint=instead(name, "variants", choosing.recipe.variants),
         )
     choosing.because("variant", name, choosing.set_by(choosing.request.variant))
     return variant
@@ -52,7 +52,7 @@ def pick_hardware(choosing: Choosing, variant: Variant | None) -> HardwareProfil
     if profile is None:
         raise UsageError(
             f"unknown hardware {asked!r}",
-            hint=f"{near(asked, profiles)}known: {', '.join(profiles)}",
+            hint=instead(asked, "known", profiles),
         )
     choosing.because("hardware", asked, choosing.set_by(choosing.request.hardware))
     reason = choosing.chooser.why_not(variant, profile) if variant is not None else None

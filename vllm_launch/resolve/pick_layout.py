@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import NothingFits, UsageError
-from .choosing import ceil, is_multi_node, near
+from ..errors import NothingFits, UsageError, instead
+from .choosing import ceil, is_multi_node
 from .suitability import least_gpus, strategies_anywhere
 
 TYPE_CHECKING = False
@@ -156,8 +156,7 @@ def _usual(choosing: Choosing, names: Sequence[str], nodes: int) -> str | None:
 def _not_offered(
     choosing: Choosing, asked: str, offered: Sequence[str], hardware: HardwareProfile
 ) -> UsageError:
-    known = f"strategies on {hardware.id}: {', '.join(offered) or 'none'}"
     return UsageError(
         f"{choosing.recipe.id} does not offer the strategy {asked!r} on {hardware.id}",
-        hint=f"{near(asked, offered)}{known}",
+        hint=instead(asked, f"strategies on {hardware.id}", offered),
     )

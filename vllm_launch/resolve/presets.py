@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import RecipeError, UsageError
+from ..errors import RecipeError, UsageError, instead
 from .arguments import last_wins, merge_json, without
 from .parallelism import size_on
 
@@ -61,13 +61,14 @@ def find(recipe: Recipe, name: str, point: str | None) -> tuple[Preset, Point | 
     if preset is None:
         raise UsageError(
             f"{recipe.id} has no preset {name!r}",
-            hint=f"presets: {', '.join(recipe.presets) or 'none'}",
+            hint=instead(name, "presets", recipe.presets),
         )
     if point is None:
         return preset, None
     if point not in preset.points:
         raise UsageError(
-            f"the preset {name} has no point {point!r}", hint=f"points: {', '.join(preset.points)}"
+            f"the preset {name} has no point {point!r}",
+            hint=instead(point, "points", preset.points),
         )
     return preset, preset.points[point]
 

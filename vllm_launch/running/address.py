@@ -60,8 +60,10 @@ def parsed(text: str, source: str = "--url") -> Address:
     try:
         parts = urlsplit(text)
         port = parts.port
-    except ValueError as error:
-        raise UsageError(f"{source}: {error}", hint=hint) from None
+    except ValueError:  # a port that is none, or half of a bracket
+        raise UsageError(
+            f"{source}: found {text!r}; expected http(s)://HOST[:PORT]", hint=hint
+        ) from None
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             f"{source} puts a secret on the command line, where every user can read it",
