@@ -50,7 +50,7 @@ def run(words: list[str], passed: list[str] | None) -> int:
     return run_command(read[0].replace(passed=tuple(passed or ()), line=line))
 
 
-def _read(app: typer.Typer, words: list[str], passed: list[str] | None) -> int:
+def _read(app: typer.Typer, words: list[str], passed: list[str] | None = None) -> int:
     """Have Typer read a line; the exit status for one that it answers itself, such as --help."""
     kept = ""
     if os.environ.get(COMPLETION) == "complete_bash":

@@ -49,8 +49,9 @@ def test_examples_stand_in_one_line_each(operator: Operator, command: Command) -
 
 @EACH
 def test_every_option_is_shown_once(operator: Operator, command: Command) -> None:
-    rows = [line.strip().split("  ")[0] for line in help_of(operator, command)]
-    flags = [word.rstrip(",") for row in rows if row.startswith("-") for word in row.split()]
+    shown = help_of(operator, command)
+    rows = [line[2:].split("  ")[0] for line in shown if line.startswith("  -")]
+    flags = [word.rstrip(",") for row in rows for word in row.split()]
     there = [flag for option in command.options for flag in option.flags]
     assert sorted(flag for flag in flags if flag.startswith("-")) == sorted([*there, "--help"])
 
