@@ -170,5 +170,5 @@ def test_one_result_alone_is_no_comparison(operator: Operator, tmp_path: Path) -
     ran = operator.run("bench", "--compare", first)
     assert (ran.status, ran.error.splitlines()[0]) == (
         2,
-        "error: --compare: found 1 results; expected two",
+        f"error: --compare: found {first}; expected two results",
     )

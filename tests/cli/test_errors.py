@@ -72,7 +72,7 @@ def check(operator: Operator, line: tuple[str, ...], told: tuple[str, ...], stat
         case(
             "file that is no recipe",
             ("serve", "/dev/null", "--hardware", "b300"),
-            "/dev/null is no recipe file: its name does not end in .yaml or .json",
+            "'/dev/null' is no recipe file: its name does not end in .yaml or .json",
             NAMES,
         ),
         case("no name at all", ("serve", "", "--hardware", "b300"), "MODEL is empty", NAMES),

@@ -187,7 +187,9 @@ def test_the_help_of_a_command_has_every_option(
     for option in command.options:
         head = ", ".join(sorted(option.flags, key=len))
         assert f"{head} {option.metavar}".rstrip() + " " in text
-        assert option.help.split(".")[0].split("-")[0] in text
+        told = option.help.partition(": ")[2] or option.help  # a heading says the target
+        told = told if option.help in text else told[:1].upper() + told[1:]
+        assert told.split(".")[0].split("-")[0] in text
         for choice in option.choices:
             assert choice in text
     for example in command.examples:

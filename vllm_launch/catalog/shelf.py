@@ -208,7 +208,7 @@ def _no_recipe_file(model: str) -> UsageError:
     if not model:
         what = "MODEL is empty"
     elif os.path.exists(model):
-        what = f"{model} is no recipe file: its name does not end in .yaml or .json"
+        what = f"{model!r} is no recipe file: its name does not end in .yaml or .json"
     else:
         what = f"there is no file or directory {model!r}"
     return UsageError(
