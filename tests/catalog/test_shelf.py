@@ -116,7 +116,7 @@ def test_an_id_that_leads_elsewhere_is_none(
     shelf: Shelf, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(shelf.libraries[0].directory)
-    with pytest.raises(UsageError, match="there is no (recipe for|file or directory) "):
+    with pytest.raises(UsageError, match=r"there is no (recipe for|file or directory) "):
         shelf.find(model)
 
 
