@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .errors import LaunchError, NothingFits, UsageError
+from .errors import LaunchError, UsageError
 from .model.choice import Pool, Pools, Request
 from .render.records import deployment_record, error_record
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from .model.deployment import Deployment
     from .resolve.resolver import Resolver
 
 # ASCII, because a name in an error may be text that no encoding can write.
@@ -48,27 +49,22 @@ def _answer(line: str, resolver_of: Callable[[str], Resolver]) -> dict[str, Any]
     given = case.get("input")
     request = request_of({} if given is None else given)
     if given and given.get("host_facts") is not None:
-        request = _on_host(request, given["host_facts"], resolver)
-    return deployment_record(resolver.resolve(resolver.choose(request)))
+        deployment = _on_host(request, given["host_facts"], resolver)
+    else:
+        deployment = resolver.resolve(resolver.choose(request))
+    return deployment_record(deployment)
 
 
-def _on_host(request: Request, facts: Any, resolver: Resolver) -> Request:
-    """The request for the GPUs of a host whose saved facts stand in the line."""
+def _on_host(request: Request, facts: Any, resolver: Resolver) -> Deployment:
+    """The deployment on a host whose saved facts stand in the line, as --host-facts plans it."""
     from .host.facts_file import from_dict
-    from .resolve.masks import device_id, mask_for
-    from .resolve.match import match_profile
+    from .resolve.on_host import deployment_on, host_of, request_for_host
 
     if request.hardware is not None:
         raise UsageError("input.hardware and input.host_facts each name a machine")
-    host = from_dict(facts, "input.host_facts")
-    match = match_profile(host.gpus, resolver.taxonomy.hardware_profiles)
-    if match.profile is None:
-        raise NothingFits(f"no hardware profile matches: {match.reason}")
-    all_of_them = tuple(gpu for gpu in host.gpus if gpu.vendor == match.gpus[0].vendor)
-    if match.gpus != all_of_them:
-        mask = mask_for(match.gpus, host.gpus, {})
-        request = request.replace(devices=tuple(map(device_id, match.gpus)), mask=mask)
-    return request.replace(profile=match.profile, because=match.reason)
+    saved = from_dict(facts, "input.host_facts")
+    host = host_of(saved, resolver.taxonomy.hardware_profiles, {})
+    return deployment_on(host, resolver, request_for_host(host, request, None))
 
 
 def request_of(given: dict[str, Any]) -> Request:

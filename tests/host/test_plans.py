@@ -6,6 +6,7 @@ writes the files under ``golden_plans`` again.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -15,7 +16,9 @@ import pytest
 from tests.cli.launcher import COMMAND, FLASH, M3
 from tests.host.conftest import timed
 from tests.host.machines import MACHINES
-from vllm_launch.host.facts_file import save
+from tests.resolve.build import own
+from vllm_launch.batch import answers
+from vllm_launch.host.facts_file import save, to_dict
 
 GOLDEN = Path(__file__).with_name("golden_plans")
 WRITES = bool(os.environ.get("VLLM_LAUNCH_WRITE_GOLDEN"))
@@ -51,6 +54,31 @@ def test_a_machines_plans(nvml: Path, amdsmi: Path, tmp_path: Path, name: str) -
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("model", [FLASH, M3])
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_line_of_a_batch_plans_for_saved_facts_as_the_option_does(
+    nvml: Path, amdsmi: Path, tmp_path: Path, name: str, model: str
+) -> None:
+    machine = MACHINES[name]
+    _, host = timed(machine.env(nvml, amdsmi), machine.install(tmp_path / "root"))
+    save(host, str(tmp_path / "facts.json"))
+    line = {"recipe": model, "input": {"host_facts": to_dict(host)}}
+    (answer,) = map(json.loads, answers([json.dumps(line)], own))
+    words = ["serve", model, "--host-facts", "facts.json", "--dry-run", "--output", "json"]
+    done = run(words, tmp_path, {"PATH": os.environ["PATH"]})
+    if "error" in answer:
+        assert (answer["error"]["code"], done.returncode) == ("nothing_fits", 3)
+        return
+    assert done.returncode == 0, done.stderr
+    deployment = json.loads(done.stdout)["deployment"]
+    for key in ("hardware", "variant", "strategy", "nodes"):
+        assert answer[key] == deployment[key]
+    for key in ("argv", "env"):
+        assert [each[key] for each in answer["processes"]] == [
+            each[key] for each in deployment["processes"]
+        ]
 
 
 @pytest.mark.parametrize("name", ["h200_8x", "h200_one_lost", "b200_8x_busy", "mi355x_8x"])

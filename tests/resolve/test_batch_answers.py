@@ -400,6 +400,16 @@ class TestHostFacts:
         assert process["argv"][process["argv"].index("--tensor-parallel-size") + 1] == "4"
         assert "CUDA_VISIBLE_DEVICES" not in process["env"]
 
+    @pytest.mark.parametrize(("count", "size"), [(1, 1), (3, 2), (6, 4), (7, 4), (8, 8)])
+    def test_as_many_are_used_as_heads_divide_by(self, count: int, size: int) -> None:
+        facts = self.gpus(*["NVIDIA B300 SXM6 AC"] * count)
+        found = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 200}}")
+        (text,) = answers([line(strategy="single_node_tep", host_facts=facts)], lambda _: found)
+        (process,) = json.loads(text)["processes"]
+        assert process["argv"][process["argv"].index("--tensor-parallel-size") + 1] == str(size)
+        hidden = ",".join(map(str, range(size))) if size < count else None
+        assert process["env"].get("CUDA_VISIBLE_DEVICES") == hidden
+
     def test_measured_memory_picks_the_variant(self) -> None:
         facts = self.gpus(*["NVIDIA H200"] * 4, memory=140 << 30)
         found = answer(line(M3, host_facts=facts))

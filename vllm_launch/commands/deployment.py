@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import NothingFits
-from ..resolve.footprint import shortfall
 from ..resolve.resolver import Resolver
 from .hardware import for_hardware
 from .request import request_of
@@ -17,8 +15,8 @@ if TYPE_CHECKING:
     from ..model.deployment import Deployment
     from ..model.recipe import Recipe
     from ..model.source import Variables
+    from ..resolve.on_host import Host
     from ..settings import Settings
-    from .host import Host
 
 
 def deployment_of(
@@ -79,19 +77,11 @@ def _without_recipe(
 
 
 def _resolved(resolver: Resolver, request: Request, host: Host | None) -> Deployment:
-    """The deployment, on the best of a host's GPUs where it does not need all of them."""
-    deployment = resolver.resolve(resolver.choose(request))
     if host is None:
-        return deployment
-    from .host import request_for_fewer
+        return resolver.resolve(resolver.choose(request))
+    from ..resolve.on_host import deployment_on
 
-    fewer = request_for_fewer(host, request, deployment)
-    if fewer is not None:
-        deployment = resolver.resolve(resolver.choose(fewer))
-    short = shortfall(deployment)
-    if short is not None and deployment.choice.nodes == 1:
-        raise NothingFits(short, hint=f"see vllm-launch fit {deployment.recipe.id}")
-    return deployment
+    return deployment_on(host, resolver, request)
 
 
 def _behind_dynamo(recipe: Recipe, preset: str | None, settings: Settings) -> bool:

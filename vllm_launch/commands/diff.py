@@ -197,7 +197,8 @@ def _targets(side: Side, settings: Settings) -> list[Target]:
     """The hardware to plan for, with this side's profiles: what is named, or all there is."""
     named, profiles = settings["hardware"], side.library.taxonomy.hardware_profiles
     if named == "auto" or settings["host_facts"]:
-        from .host import find_host, request_for_host
+        from ..resolve.on_host import request_for_host
+        from .host import find_host
 
         request = request_for_host(find_host(settings, side.library.taxonomy), Request(), None)
         assert request.profile is not None

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..catalog.shelf import Shelf
+    from ..resolve.on_host import Host
     from ..settings import Settings
-    from .host import Host
 
 
 def fitting_variants(

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from ..catalog.shelf import Found
     from ..model.choice import Request
     from ..model.taxonomy import Taxonomy
+    from ..resolve.on_host import Host
     from ..settings import Settings
-    from .host import Host
 
 
 def for_hardware(
@@ -35,7 +35,8 @@ def for_hardware(
     if request.preset is not None and named is None and settings["host_facts"] is None:
         return request.replace(devices=_devices(settings)), None
     from ..host.checkpoint import find, read
-    from .host import find_host, request_for_host
+    from ..resolve.on_host import request_for_host
+    from .host import find_host
 
     host = host or find_host(settings, taxonomy)
     path = find(found.model_path or found.recipe.model.model_id, os.environ)
