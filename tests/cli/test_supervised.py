@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -206,6 +208,31 @@ def test_a_supervisor_that_is_killed_takes_the_server_along(servers: Servers) ->
     (kept,) = servers.status()
     assert (kept["state"], kept["status"]) == ("dead", None)
     assert kept["detail"] == "how it ended is not known"
+
+
+@pytest.mark.parametrize("how", [("--wait",), ("--detach",), ("--detach", "--wait")], ids=" ".join)
+def test_where_no_record_can_be_written_nothing_is_started(
+    servers: Servers, how: tuple[str, ...]
+) -> None:
+    line = shlex.join([*COMMAND, *servers.words(*how)])
+    ran = servers.operator.shell(f"ulimit -f 0; exec {line}")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith(
+        f"error: cannot write {servers.kept}: File too large\n  set XDG_STATE_HOME\n"
+    )
+    assert (servers.running(), servers.states()) == ([], {})
+
+
+def test_a_disk_that_fills_up_ends_no_server(servers: Servers) -> None:
+    with servers.start("--wait", pause=0.2) as process:
+        wait_for_line(process, "# weights")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, 0))
+        lines = wait_for_line(process, "# held     reasoning")
+        process.terminate()
+        out = process.communicate(timeout=30)[0].decode()
+    assert f"warning: cannot write {servers.kept}: File too large" in lines
+    assert out.endswith("ended by SIGTERM\n")
+    assert (process.returncode, servers.running(), servers.states()) == (0, [], {})
 
 
 # Detached.

@@ -11,7 +11,7 @@ from ..running.ending import SECONDS, end
 from ..running.supervise import Signals, end_of, see_out
 from ..streams import answer, finish
 from .failure import not_handed_over, tell_failure
-from .job import begin, open_log, tell_held
+from .job import begin, note, tell_held
 from .verify import verify
 
 TYPE_CHECKING = False
@@ -93,7 +93,7 @@ def _in_container(job: Job) -> Kept:
             hint="see what it says above",
         )
     kept = job.kept.replace(container=container.replace(id=done.stdout.strip()))
-    state.amend(kept)
+    note(kept)
     return kept
 
 
@@ -147,6 +147,8 @@ def _watch(job: Job, say: int) -> None:
     try:
         kept, child, signals = _begun(job, say)
     except LaunchError as error:
+        if isinstance(error, state.Unwritable):
+            state.forget(job.kept.name)
         os.write(say, json.dumps([error.message, error.hint, error.exit_status]).encode())
         return
     os.write(say, b"[]")
@@ -160,7 +162,7 @@ def _begun(job: Job, say: int) -> tuple[Kept, Identity, Signals]:
     """A server whose output goes to its log, and nothing of ours that it holds on to."""
     os.setsid()
     signals = Signals(ours=False)
-    log = open_log(job.kept.name)
+    log = state.open_log(job.kept.name)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)

@@ -10,7 +10,7 @@ from ..running import engine, process, spawn, state
 from ..running.ending import SECONDS, end
 from ..running.supervise import Child, Pump, Signals, end_of, see_out
 from .failure import not_handed_over, tell_failure
-from .job import begin, open_log, tell_held
+from .job import begin, tell_held
 from .verify import verify
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def _started(job: Job) -> tuple[Kept, Identity, Pump]:
     )
     os.close(out_in)
     os.close(errors_in)
-    log = open_log(job.kept.name)
+    log = state.open_log(job.kept.name)
     kept = job.kept.replace(server=child.identity, supervisor=process.identity_of(os.getpid()))
     begin(kept, child)
     return kept, child.identity, Pump(((out, 1), (errors, 2)), log)

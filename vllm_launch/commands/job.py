@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from time import time
 
 from ..errors import LaunchError, UsageError
@@ -36,8 +35,13 @@ class Job(Record):
 
 def begin(kept: Kept, child: Child) -> None:
     """Write down whose pid it is, then let it become the server. Raises LaunchError."""
-    if not state.amend(kept):
-        child.drop()
+    known = False
+    try:
+        known = state.amend(kept)
+    finally:
+        if not known:
+            child.drop()
+    if not known:
         raise UsageError(
             f"{kept.name} was taken by another launch meanwhile", hint="give another --name"
         )
@@ -48,17 +52,19 @@ def begin(kept: Kept, child: Child) -> None:
         raise
 
 
-def open_log(name: str) -> int:
-    """A descriptor that appends to a server's log. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    return os.open(state.log_path(name), flags, 0o600)
+def note(kept: Kept) -> None:
+    """Amend the record of a server that runs: it goes on where the disk does not take it."""
+    try:
+        state.amend(kept)
+    except state.Unwritable as error:
+        remark(f"warning: {error.message}\n")
 
 
 def tell_held(kept: Kept, found: Verification) -> None:
     """Keep when a server was ready, and say on the standard error what was seen of it."""
     from ..render.verification import verification_text
 
-    state.amend(kept.replace(ready=time(), url=found.address.url))
+    note(kept.replace(ready=time(), url=found.address.url))
     about = f"{kept.name} at {found.address.url}, ready after {found.waited.seconds:.1f} s"
     text = verification_text(about, found.results)
     remark("".join(f"# {line}\n" for line in text.splitlines()), as_it_is=True)

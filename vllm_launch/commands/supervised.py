@@ -56,19 +56,27 @@ def start(
         line=tuple(line),
     )
     kept = state.claim(kept, _is_over, exactly=settings["name"] is not None)
-    if setup is not None:
-        kept, setup = _in_container(kept, setup, settings)
-    argv, _ = command_of(plan, server, setup)
-    job = Job(
-        kept=kept,
-        promise=promise or Promise(),
-        intent=intent,
-        address=address,
-        program=program_path(argv[0], path),
-        argv=tuple(argv),
-        environment=environment,
-    )
-    return start_detached(job, settings) if settings["detach"] else run_in_foreground(job, settings)
+    try:
+        if setup is not None:
+            kept, setup = _in_container(kept, setup, settings)
+        argv, _ = command_of(plan, server, setup)
+        job = Job(
+            kept=kept,
+            promise=promise or Promise(),
+            intent=intent,
+            address=address,
+            program=program_path(argv[0], path),
+            argv=tuple(argv),
+            environment=environment,
+        )
+        return (
+            start_detached(job, settings)
+            if settings["detach"]
+            else run_in_foreground(job, settings)
+        )
+    except state.Unwritable:  # only of what has not begun
+        state.forget(kept.name)
+        raise
 
 
 def _in_container(

@@ -30,6 +30,15 @@ _LARGEST = 1 << 20  # bytes of a record
 _LONGEST_NAME = 64
 
 
+class Unwritable(UsageError):
+    """The disk does not take a record: it is full, or not for this user."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(
+            f"cannot write {error.filename or path}: {error.strerror}", hint="set XDG_STATE_HOME"
+        )
+
+
 class Container(Record):
     """A container of an engine; ``id`` is not known before the engine has said it."""
 
@@ -91,6 +100,15 @@ def log_path(name: str) -> str:
     return os.path.join(directory(), name, _LOG)
 
 
+def open_log(name: str) -> int:
+    """A descriptor that adds to a server's log. Raises Unwritable."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    try:
+        return os.open(log_path(name), flags, 0o600)
+    except OSError as error:
+        raise Unwritable(log_path(name), error) from None
+
+
 def names() -> list[str]:
     """The servers that are kept."""
     try:
@@ -146,7 +164,10 @@ def ended(kept: Kept) -> Ended | None:
 
 
 def amend(kept: Kept) -> bool:
-    """Keep a record in the place of the one before; not where the name is another's by now."""
+    """Keep a record in the place of the one before; not where the name is another's by now.
+
+    Raises Unwritable.
+    """
     with _locked():
         before = read(kept.name)
         same = before is not None and (before.launcher, before.since) == (kept.launcher, kept.since)
@@ -177,9 +198,9 @@ def _write_record(kept: Kept) -> None:
 
 
 def write_end(kept: Kept, status: int, at: float) -> None:
-    """Keep how a server ended; one that was forgotten meanwhile stays so."""
+    """Keep how a server ended, if the disk takes it; one that was forgotten meanwhile stays so."""
     end = {"server": process.to_record(kept.server), "status": status, "at": at}
-    with suppress(FileNotFoundError):
+    with suppress(OSError):
         _write(kept.name, _EXIT, end)
 
 
@@ -211,7 +232,10 @@ def _unlink(path: str) -> None:
 
 @contextmanager
 def _locked() -> Iterator[str]:
-    """Hold the lock over claims, with what killed launchers have left taken away."""
+    """Hold the lock over claims, with what killed launchers have left taken away.
+
+    Raises Unwritable, also for what is written while it is held.
+    """
     import fcntl
 
     path = directory()
@@ -221,13 +245,13 @@ def _locked() -> Iterator[str]:
             os.path.join(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
     except OSError as error:
-        raise UsageError(
-            f"cannot write {error.filename or path}: {error.strerror}", hint="set XDG_STATE_HOME"
-        ) from None
+        raise Unwritable(path, error) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         _sweep(path)
         yield path
+    except OSError as error:
+        raise Unwritable(path, error) from None
     finally:
         os.close(descriptor)
 
@@ -256,7 +280,7 @@ def _is_left(file: str) -> bool:
 def claim(kept: Kept, is_over: Callable[[Kept], bool], *, exactly: bool) -> Kept:
     """Take a name for a server, and keep its record; where ``exactly`` is not asked, a free one.
 
-    A name whose server is over is free. Raises UsageError where the name is taken.
+    A name whose server is over is free. Raises UsageError where the name is taken, Unwritable.
     """
     with _locked() as path:
         names = (kept.name, *(f"{kept.name}-{number}" for number in range(2, 100)))
