@@ -14,7 +14,9 @@ from vllm_launch.options import COMMANDS, GLOBAL
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FLAGS = {flag for command in COMMANDS for option in command.options for flag in option.flags}
-FLAGS |= {flag for option in GLOBAL for flag in option.flags} | {"--version", "--help"}
+FLAGS |= {flag for option in GLOBAL for flag in option.flags} | {
+    "--version", "--help", "--install-completion",
+}  # fmt: skip
 # Flags of other programs that the documents speak of.
 OTHERS = {"--privileged", "--api-key", "--export", "--gpus-per-node", "--gpus", "--max-model-len"}
 
@@ -55,6 +57,12 @@ def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", text)
     missing = [target for target in targets if not (document.parent / target).exists()]
     assert missing == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = {f"docs/{path.name}" for path in DOCUMENTS if path.parent.name == "docs"}
+    assert pages - set(re.findall(r"\]\(([^)#:]+)\)", readme)) == set()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -6,7 +6,7 @@ import json
 import os
 
 from ..drift import drift
-from ..errors import CheckFailed, LaunchError, UsageError, not_json
+from ..errors import CheckFailed, LaunchError, MissingProgram, UsageError, not_json
 from ..render.shell import command
 from ..resolve.benchmark import bench_argv, compared
 from ..running.place import state_directory
@@ -125,7 +125,11 @@ def _measured(argv: list[str], environment: dict[str, str]) -> int:
 
     from ..launch import program_path
 
-    program = program_path(argv[0], os.environ.get("PATH"))
+    try:
+        program = program_path(argv[0], os.environ.get("PATH"))
+    except MissingProgram as error:
+        hint = "install vLLM in this environment: the benchmark is a command of its own"
+        raise MissingProgram(error.message, hint=hint) from None
     with subprocess.Popen([program, *argv[1:]], env=environment) as child:
         while True:
             try:
