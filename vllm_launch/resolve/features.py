@@ -90,6 +90,14 @@ def feature_layer(
     return args, env
 
 
+def flags_of(feature: Feature) -> set[str]:
+    """Every flag that a feature sets, in whatever mode and on whatever hardware."""
+    blocks: list[Feature | Mode] = [feature, *feature.modes.values()]
+    lists = [block.args for block in blocks]
+    lists += [each.args or () for block in blocks for each in block.hardware_overrides.values()]
+    return {flag for args in lists for flag, _, _ in args}
+
+
 def _require(recipe: Recipe, name: str) -> Feature:
     """A feature by name. Raises UsageError where the recipe has none such."""
     feature = recipe.features.get(name)

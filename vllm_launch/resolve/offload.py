@@ -1,0 +1,90 @@
+"""Where KV cache goes beside the GPUs' memory: by an option, into a shared store, or nowhere."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..model.record import Record
+from .stores import check_offload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..model.choice import Choice
+    from ..model.recipe import Recipe
+    from ..model.source import Arguments, Variables
+    from ..model.strategy import KvStore, Strategy
+    from ..model.taxonomy import KvOffloadOption, Taxonomy
+
+
+class Offload(Record):
+    """What was picked. At most one of option and store."""
+
+    option: KvOffloadOption | None = None
+    store: KvStore | None = None
+    instances: int = 1  # that share the store
+
+    def args(self, role: str | None) -> Arguments:
+        """What a server is given; ``role`` is a pool's, or None."""
+        if self.option is not None:
+            return self.option.args
+        if self.store is None:
+            return ()
+        if role is None:
+            return self.store.vllm.vllm_args
+        return self.store.pd.prefill.args if role == "prefill" else self.store.pd.decode.args
+
+    @property
+    def env(self) -> Variables:
+        """The variables of every server."""
+        if self.option is not None:
+            return self.option.env
+        return self.store.vllm.env if self.store is not None else ()
+
+
+_NOWHERE = Offload()
+
+
+def offload_of(
+    choice: Choice,
+    recipe: Recipe,
+    strategy: Strategy,
+    taxonomy: Taxonomy,
+    kv_store: Callable[[str], KvStore],
+) -> Offload:
+    """The KV offload option of a choice, or the store that it names instead.
+
+    Raises UsageError or NothingFits for what does not go with the recipe, strategy or hardware.
+    """
+    name, instances = choice.kv_offload, choice.request.instances
+    option = taxonomy.kv_offload.get(name) if name else None
+    store = None
+    if option is not None:
+        check_offload(option, recipe, strategy, choice.hardware)
+    elif name is not None:
+        store = _store(name, taxonomy, kv_store)
+    if store is None and instances is not None:
+        raise UsageError(
+            "instances share a KV store, and none is asked for",
+            hint="give --kv-offload kv_store_…, or leave --instances out",
+        )
+    if strategy.deploy_type == "pd_cluster" and (instances or 1) > 1:
+        raise UsageError(
+            "several instances of a pd_cluster are not one deployment",
+            hint="leave --instances out, and size the pools with --prefill and --decode",
+        )
+    if store is not None:
+        return Offload(store=store, instances=instances or store.default_instances)
+    return _NOWHERE if option is None else Offload(option=option)
+
+
+def _store(name: str, taxonomy: Taxonomy, kv_store: Callable[[str], KvStore]) -> KvStore:
+    """The store of that name. Raises UsageError with what there is instead."""
+    try:
+        return kv_store(name)
+    except UsageError as error:
+        options = ", ".join(taxonomy.kv_offload)
+        raise UsageError(
+            f"{name!r} is no KV offload option and no KV store",
+            hint=f"options: {options}; stores: {error.hint.removeprefix('there are: ')}",
+        ) from None

@@ -1,0 +1,76 @@
+"""One engine on one node or several, behind a shared store where one wraps it."""
+
+from __future__ import annotations
+
+from ..model.source import Source
+from .parallelism import LOCAL_RANKS, Layout, local_ranks
+from .presets import forced_tp
+from .resolution import Resolution
+from .stores import instance_router, store_plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model.deployment import Deployment, ProcessPlan
+    from ..model.source import Variables
+
+
+class Serving(Resolution):
+    """One choice of a single- or multi-node strategy on its way to a deployment."""
+
+    def deployment(self) -> Deployment:
+        """The engine's processes, rank by rank. Raises UsageError or NothingFits."""
+        choice, store, instances = self.choice, self.offload.store, self.offload.instances
+        forced = forced_tp(self.blocks, choice.hardware) if self.blocks else None
+        if choice.request.tp is not None:
+            self.check_tp()
+            setter = choice.request.setter("tp", "--tp")
+            forced = (choice.request.tp, Source(layer="operator", detail=setter))
+        tp, source = self.resolver.tensor_parallel(choice, forced)
+        head = "$VLLM_INSTANCE_1" if store and instances > 1 else "$HEAD_IP"
+        processes = tuple(self._engine(rank, tp, source, head) for rank in range(choice.nodes))
+        return self.assembled(
+            deploy_type=store.deploy_type if store else self.strategy.deploy_type,
+            processes=processes,
+            router=instance_router(store, instances, processes[0]) if store else None,
+            router_port=store.router.port if store else None,
+            router_source=store.router.where if store else None,
+            store=store_plan(store, instances) if store else None,
+        )
+
+    def _engine(self, rank: int, tp: int, source: Source, head: str) -> ProcessPlan:
+        """One node's process; where its arguments say another number of local ranks, by that."""
+        local = local_ranks(self.strategy, self.choice.hardware.gpu_count)
+        plan = self._node(rank, tp, source, head, local)
+        said = plan.number(LOCAL_RANKS) if rank and local else None
+        if said in (None, local):
+            return plan
+        return self._node(rank, tp, source, head, said or local)
+
+    def _node(self, rank: int, tp: int, source: Source, head: str, local: int) -> ProcessPlan:
+        choice = self.choice
+        multi_node = self.strategy.deploy_type == "multi_node"
+        first = "instance" if self.offload.store else "head" if multi_node else "server"
+        layout = Layout(
+            gpus=choice.hardware.gpu_count, tp=tp, nodes=choice.nodes, rank=rank, head=head,
+            source=source, local=local,
+        )  # fmt: skip
+        return self.process_plan(
+            role=first if rank == 0 else "worker",
+            rank=rank,
+            layer=self.resolver.layers(choice, None),
+            parallel=self.resolver.parallel(self.strategy, layout),
+            placed=self._device_mask(),
+        )
+
+    def _device_mask(self) -> Variables:
+        """The devices to be used, as the variables that limit a process to them."""
+        request, devices = self.choice.request, self.choice.devices
+        if devices is None:
+            return ()
+        source = Source(layer="operator", detail=request.mask_because)
+        if request.mask is not None:
+            return tuple((name, value, source) for name, value in request.mask)
+        name = (
+            "HIP_VISIBLE_DEVICES" if self.choice.hardware.brand == "AMD" else "CUDA_VISIBLE_DEVICES"
+        )
+        return ((name, ",".join(devices), source),)
