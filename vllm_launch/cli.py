@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 _NAME = "vllm-launch"
 _GROUPS = {"recipes": "List, show, check and fetch recipes."}
-_SUBJECTS = {"MODEL": "recipe", "URL|NAME": "source"}  # what an argument is completed with
+_SUBJECTS = {
+    "MODEL": "recipe",
+    "URL|NAME": "source",
+    "NAME": "server",
+}  # what an argument is completed with
 _EPILOG = """Try it, without a GPU:
 
 \b

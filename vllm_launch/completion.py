@@ -25,6 +25,16 @@ def candidates(
 
         yield from synced_names()
         return
+    if subject == "server":
+        from .running.state import names
+
+        yield from names()
+        return
+    if subject == "check":
+        from .preflight import CHECKS
+
+        yield from ("all", *(check.code for check in CHECKS))
+        return
     shelf = Shelf(directories, sources)
     if subject == "recipe":
         yield from (recipe_id for recipe_id, _ in shelf.ids())

@@ -43,6 +43,8 @@ OFFERS = [
     pytest.param(f"serve {FLASH} --runtime ", ["native", "docker", "podman"], id="choices"),
     pytest.param(f"serve {FLASH} --dry", ["--dry-run"], id="option"),
     pytest.param("--rec", ["--recipes-dir"], id="option before the command"),
+    pytest.param(f"check {FLASH} --skip HUGETLB_L", ["HUGETLB_LIMIT"], id="check"),
+    pytest.param("serve --skip al", ["all"], id="every check"),
     pytest.param(f"serve {FLASH} --variant nothing-like-it", [], id="nothing"),
     pytest.param("serve no/such --variant ", [], id="unknown recipe"),
 ]  # fmt: skip
@@ -75,6 +77,14 @@ def complete(operator: Operator, shell: str, line: str, **more: str) -> list[str
 @pytest.mark.parametrize(("line", "offers"), OFFERS)
 def test_offers(operator: Operator, line: str, offers: list[str]) -> None:
     assert complete(operator, "bash", line) == offers
+
+
+@pytest.mark.parametrize("command", ["status", "logs", "stop"])
+def test_servers_that_are_kept_are_offered(operator: Operator, command: str) -> None:
+    for name in ("flash", "m3"):
+        (operator.home / ".local/state/vllm-launch/servers" / name).mkdir(parents=True)
+    assert complete(operator, "bash", f"{command} ") == ["flash", "m3"]
+    assert complete(operator, "bash", f"{command} fl") == ["flash"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

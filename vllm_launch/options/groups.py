@@ -82,7 +82,7 @@ RUNTIME = (
 )  # fmt: skip
 
 CHECKS = (
-    Option(name="skip", flags=("--skip",), metavar="CODE", many=True,
+    Option(name="skip", flags=("--skip",), metavar="CODE", many=True, completes="check",
            help="Leave a check out; 'all' leaves out every one."),
     Option(name="strict", flags=("--strict",), kind="flag", help="Let warnings fail too."),
     Option(name="deep", flags=("--deep",), kind="flag",
