@@ -12,6 +12,11 @@ from vllm_launch.diagnose.retry import started_by
 from vllm_launch.render.diagnosis import next_command
 
 SAMPLES = Path(__file__).parent / "samples"
+# Lines that each tell of a failure: its code, a part of what is to be tried next, the text.
+LINES = [
+    tuple(line.split("\t"))
+    for line in (Path(__file__).parent / "lines.txt").read_text().splitlines()
+]
 EXPECTED = {
     "context-estimate": (
         "CONTEXT_TOO_LONG",
@@ -315,8 +320,30 @@ def test_a_log_names_its_failure_first_and_what_to_try(name):
     assert (first.symptom.code, next_command(first, started_by(lines))) == EXPECTED[name]
 
 
+@pytest.mark.parametrize(("code", "next_step", "line"), LINES)
+@pytest.mark.parametrize(
+    "around",
+    [
+        pytest.param("{}", id="bare"),
+        pytest.param(
+            "\x1b[1;36m(Worker_TP3 pid=41)\x1b[0;0m ERROR 11-30 09:56:09 [core.py:708] {}",
+            id="rank 3",
+        ),
+        pytest.param("Loading: 1%\r" * 1000 + "{}", id="behind a bar"),
+    ],
+)
+def test_a_line_of_a_failure_is_known_wherever_it_stands(code, next_step, line, around):
+    end = "RuntimeError: Engine core initialization failed. See root cause above."
+    log = ["INFO vllm serve MiniMaxAI/MiniMax-M3", around.format(line), end]
+    first = diagnose(log)[0]
+    assert (first.symptom.code, first.line) == (code, 2)
+    assert next_step in next_command(first, started_by(log))
+    assert "\x1b" not in first.text
+
+
 def test_there_is_a_sample_for_every_symptom():
     lines = [line for path in SAMPLES.glob("*.log") for line in path.read_text().splitlines()]
+    lines += [line for _, _, line in LINES]
     for symptom in SYMPTOMS:
         hits = [
             line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import CheckFailed
+from ..running.log import Log, read
 from ..streams import remark
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from .verify import Verification
 
 _TAIL = 12  # lines of a log that nothing is known of
-_MOST = 64 << 20  # bytes of a log that are read, from its end
 
 
 def tell_failure(kept: Kept, found: Verification) -> None:
@@ -47,35 +47,33 @@ def tell_log(kept: Kept) -> None:
     """The log's known failures with the command to try, or its last lines."""
     from ..render.diagnosis import diagnosis_text
 
-    lines = log_lines(kept)
-    known = diagnosed(lines)
-    remark(diagnosis_text(known, kept.line) if known else "".join(_tail(lines)), as_it_is=True)
+    log = read_log(kept)
+    known = diagnosed(log)
+    remark(diagnosis_text(known, kept.line) if known else "".join(_tail(log.lines)), as_it_is=True)
 
 
-def diagnosed(lines: Sequence[str]) -> tuple[Diagnosis, ...]:
+def diagnosed(log: Log) -> tuple[Diagnosis, ...]:
     """The known failures in a log."""
     from ..diagnose import diagnose
 
-    return diagnose(lines)
+    return tuple(each.replace(line=log.number(each.line)) for each in diagnose(log.lines))
 
 
-def log_lines(kept: Kept) -> list[str]:
-    """A server's log, or as much of its end as is read. A container's engine may not answer."""
+def read_log(kept: Kept) -> Log:
+    """A server's log; nothing of one that is not there, or whose container's engine is silent."""
     from ..running import engine, state
 
     if kept.container is not None:
         try:
             done = engine.ask(*engine.logs(kept.container))
         except engine.EngineSilent:
-            return []
-        return (done.stdout + done.stderr).splitlines()
+            return Log()
+        return Log(lines=tuple((done.stdout + done.stderr).splitlines()))
     try:
         with open(state.log_path(kept.name), "rb") as stream:
-            size = stream.seek(0, 2)
-            stream.seek(max(0, size - _MOST))
-            return stream.read(_MOST).decode("utf-8", "replace").splitlines()
+            return read(stream)
     except OSError:
-        return []
+        return Log()
 
 
 def _tail(lines: Sequence[str]) -> Iterator[str]:

@@ -29,7 +29,9 @@ def diagnose(lines: Iterable[str]) -> tuple[Diagnosis, ...]:
     waiting = [(symptom, re.compile(symptom.pattern, re.IGNORECASE)) for symptom in SYMPTOMS]
     found: list[Diagnosis] = []
     for number, line in enumerate(lines, 1):
-        text = line[:_LONGEST]
+        text = (
+            line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]}…{line[-_LONGEST // 2 :]}"
+        )
         lower = text.lower()
         for entry in [each for each in waiting if each[0].hint in lower]:
             symptom, pattern = entry

@@ -68,10 +68,27 @@ GPUS = (
         code="HARDWARE_FIT",
         hint="not supported",
         pattern=r"fp8e4nv not supported|(?:FP4|FP8|NVFP4|MXFP4).*(?:requires|not supported).*"
-        r"(?:compute capability|sm_?\d+|GPU)|not supported on (?:the )?current (?:GPU|device)",
+        r"(?:compute capability|sm_?\d+|GPU)"
+        r"|not supported (?:on|for) (?:the )?current (?:GPU|device)",
         what="the precision does not run on this generation of GPUs",
         remedy="Serve a variant that does: fit says which.",
         next=Try(subcommand="fit"),
+    ),
+    Symptom(
+        code="HARDWARE_FIT",
+        hint="bfloat16",
+        pattern=r"Bfloat16 is only supported on GPUs with compute capability",
+        what="the GPU is too old for the model's bfloat16",
+        remedy="Serve it in half precision.",
+        next=Try(flags=("--dtype", "half")),
+    ),
+    Symptom(
+        code="HARDWARE_FIT",
+        hint="invalid device function",
+        pattern=r"(?:CUDA|HIP) error: invalid device function",
+        what="this build of vLLM has no kernels for the GPU's generation",
+        remedy="Use the image that the recipe names for this hardware.",
+        next=Try(options=("--runtime", "docker")),
     ),
     Symptom(
         code="AMD_DEVICES",
@@ -91,13 +108,20 @@ GPUS = (
         remedy="detect says which GPUs are there, and what hides them.",
         next=Try(subcommand="detect"),
     ),
-    Symptom(
-        code="GPU_MISSING",
-        hint="failed to infer device type",
-        pattern=r"Failed to infer device type",
-        what="the server sees no GPU",
-        remedy="detect says which GPUs are there, and what hides them.",
-        next=Try(subcommand="detect"),
+    *(
+        Symptom(
+            code="GPU_MISSING",
+            hint=hint,
+            pattern=pattern,
+            what="the server sees no GPU",
+            remedy="detect says which GPUs are there, and what hides them.",
+            next=Try(subcommand="detect"),
+        )
+        for hint, pattern in (
+            ("device type", r"Failed to infer device type"),
+            ("device string", r"Device string must not be empty"),
+            ("shared object", r"lib(?:cuda|nvidia-ml)\.so\S*: cannot open shared object"),
+        )
     ),
     Symptom(
         code="GPU_LOST",

@@ -38,6 +38,14 @@ MEMORY = (
     ),
     Symptom(
         code="CONTEXT_TOO_LONG",
+        hint="tokens that can be stored in kv cache",
+        pattern=r"tokens that can be stored in KV cache \((?P<length>\d+)\)",
+        what="the KV cache of --max-model-len does not fit into what the weights leave",
+        remedy="Serve the longest context that fits, as vLLM counts it.",
+        next=_shorter,
+    ),
+    Symptom(
+        code="CONTEXT_TOO_LONG",
         hint="larger than the available kv cache",
         pattern=r"max seq len\s*\((?P<length>\d+)\).*larger than the available KV cache",
         what="the KV cache of --max-model-len does not fit into what the weights leave",
@@ -102,6 +110,15 @@ MEMORY = (
         pattern=r"insufficient shared memory|unable to (?:allocate|open|resize) shared memory"
         r"|shared memory.*No space left on device",
         what="shared memory (/dev/shm) is too small for the ranks to talk to each other",
+        remedy="Make it larger; a container needs --ipc=host or --shm-size 16g.",
+        next=Try(instead="sudo mount -o remount,size=16G /dev/shm"),
+    ),
+    Symptom(
+        code="SHM",
+        hint="no space left on device",
+        pattern=r"No space left on device: '?/(?:psm_|dev/shm|torch_|sem\.)"
+        r"|/dev/shm.*No space left on device",
+        what="shared memory (/dev/shm) is full",
         remedy="Make it larger; a container needs --ipc=host or --shm-size 16g.",
         next=Try(instead="sudo mount -o remount,size=16G /dev/shm"),
     ),

@@ -85,9 +85,10 @@ NETWORK = (
     Symptom(
         code="NCCL",
         hint="nccl",
-        pattern=r"NCCL error.*|ncclInternalError|ncclSystemError|ncclUnhandledCudaError"
+        pattern=r"NCCL error.*|collective operation timeout"
+        r"|ncclInternalError|ncclSystemError|ncclUnhandledCudaError"
         r"|unhandled system error",
-        what="NCCL could not connect the ranks",
+        what="the ranks could not be connected, or one of them fell silent",
         remedy="Have it say why; often the interface or the RDMA devices are not the right ones.",
         next=Try(options=("--env", "NCCL_DEBUG=INFO")),
         consequence=True,

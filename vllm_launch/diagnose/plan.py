@@ -175,14 +175,79 @@ PLAN = (
         remedy="Install it, or run the recipe's image.",
         next=Try(options=("--runtime", "docker")),
     ),
-    Symptom(
-        code="COMPILER",
-        hint="compiler",
-        pattern=r"Failed to find C compiler|nvcc.*not found|Could not find nvcc"
-        r"|RuntimeError: .*C\+\+ compiler",
-        what="kernels are compiled at the start, and there is no compiler",
-        remedy="Install one, or run the recipe's image, which has it.",
-        next=Try(options=("--runtime", "docker")),
+    *(
+        Symptom(
+            code="COMPILER",
+            hint=hint,
+            pattern=pattern,
+            what="kernels are compiled at the start, and what that takes is not here",
+            remedy="Install it, or run the recipe's image, which has it.",
+            next=Try(options=("--runtime", "docker")),
+        )
+        for hint, pattern in (
+            ("compiler", r"Failed to find C compiler|No working C\+\+ compiler|C\+\+ compiler"),
+            (
+                "nvcc",
+                r"nvcc'?:? not found|Could not find nvcc|No such file or directory: '\S*nvcc'",
+            ),
+            (
+                "ninja",
+                (
+                    r"ninja: build stopped|Ninja build failed|directory: 'ninja'"
+                    r"|Ninja is required"
+                ),
+            ),
+            ("cuda_home", r"CUDA_HOME environment variable is not set"),
+            ("fatal error", r"fatal error: \S+\.h(?:pp)?: No such file"),
+        )
+    ),
+    *(
+        Symptom(
+            code="BUILD",
+            hint=hint,
+            pattern=pattern,
+            what="this vLLM was built for another torch, CUDA or ROCm than is installed beside it",
+            remedy="Install vLLM with the torch that it names into a new environment, or run its "
+            "image.",
+            next=Try(options=("--runtime", "docker")),
+        )
+        for hint, pattern in (
+            (
+                "cannot open shared object",
+                (
+                    r"\blib(?!cuda\.so|nvidia-ml)[\w+-]+\.so\S*: cannot open "
+                    r"shared object file"
+                ),
+            ),
+            ("undefined symbol", r"\.so: undefined symbol"),
+        )
+    ),
+    *(
+        Symptom(
+            code="TOO_FEW_GPUS",
+            hint=hint,
+            pattern=pattern,
+            what="the plan takes more GPUs than the server sees",
+            remedy="Plan for those that are here: fit lists what goes; a mask may hide some.",
+            next=Try(subcommand="fit"),
+        )
+        for hint, pattern in (
+            (
+                "world",
+                (
+                    r"world[_ ]size \(\d+\).*(?:max local gpu count|visible devices"
+                    r"|available GPUs)"
+                ),
+            ),
+            (
+                "placement group",
+                (
+                    r"required GPUs exceeds the total number|placement group.*cannot be "
+                    r"created"
+                ),
+            ),
+            ("resource request", r"No available node types can fulfill resource request.*GPU"),
+        )
     ),
     Symptom(
         code="TIMEOUTS",
@@ -195,10 +260,21 @@ PLAN = (
         consequence=True,
     ),
     Symptom(
+        code="KERNEL",
+        hint="error: ",
+        pattern=r"(?:CUDA|HIP) error: (?:device-side assert|an illegal memory access"
+        r"|misaligned address|unspecified launch failure)",
+        what="a kernel failed on a GPU; where it is told is later than where it was",
+        remedy="Have kernels run one at a time, for a traceback that names the right one.",
+        next=Try(options=("--env", "CUDA_LAUNCH_BLOCKING=1")),
+        consequence=True,
+    ),
+    Symptom(
         code="ENGINE_DEAD",
-        hint="engine core initialization failed",
-        pattern=r"Engine core initialization failed",
-        what="an engine died while it started; its own error stands further up",
+        hint="engine",
+        pattern=r"Engine core initialization failed|EngineCore encountered (?:an issue|a fatal)"
+        r"|EngineCore failed to start",
+        what="an engine died; its own error stands further up",
         remedy="Look for the first traceback of an EngineCore or Worker process.",
         next=Try(options=("--env", "VLLM_LOGGING_LEVEL=DEBUG")),
         consequence=True,
