@@ -82,7 +82,7 @@ class TestRefusals:
                 {"hardware": "h200", "variant": "nvfp8"},
                 "usage",
                 f"{M3} has no variant 'nvfp8'",
-                "variants: default, mxfp8, nvfp4, mxfp4",
+                "did you mean 'nvfp4'? variants: default, mxfp8, nvfp4, mxfp4",
             ),
             refusal(
                 "strategy not offered",
@@ -154,15 +154,15 @@ class TestRefusals:
                 {"hardware": "h200", "add_features": (("spec_decoding", "eagle9"),)},
                 "usage",
                 "the feature spec_decoding has no mode 'eagle9'",
-                "modes: eagle3, eagle3_gqa",
+                "did you mean 'eagle3'? modes: eagle3, eagle3_gqa",
             ),
             refusal(
                 "mode of a feature without any",
                 M3,
                 {"hardware": "h200", "add_features": (("reasoning", "deep"),)},
                 "usage",
-                "the feature reasoning has no mode 'deep'",
-                "modes: none",
+                "the feature reasoning has no modes",
+                "leave '=deep' out",
             ),
             refusal(
                 "features that exclude each other",
@@ -334,7 +334,7 @@ class TestRefusals:
                 {"preset": "agentx"},
                 "usage",
                 f"{M3} has no preset 'agentx'",
-                "presets: h200_agentx, b200_agentx, b200_agentx_c10, b300_agentx, "
+                "did you mean 'h200_agentx'? presets: h200_agentx, b200_agentx, b200_agentx_c10, b300_agentx, "
                 "gb200_agentx, gb200_agentx_tp8, mi355x_agentx",
             ),
             refusal(
