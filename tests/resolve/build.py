@@ -13,7 +13,7 @@ import yaml
 
 from vllm_launch.catalog.library import Library, bundled
 from vllm_launch.errors import LaunchError
-from vllm_launch.model.choice import Request
+from vllm_launch.model.choice import Choice, Request
 from vllm_launch.model.deployment import Deployment, ProcessPlan
 from vllm_launch.model.source import Source, paired
 from vllm_launch.model.taxonomy import HardwareProfile
@@ -147,3 +147,12 @@ def arguments(*tokens: str, source: Source = OPERATOR) -> Arguments:
 def variables(**values: str) -> Variables:
     """Variables as an operator gives them."""
     return tuple((name, value, OPERATOR) for name, value in values.items())
+
+
+def choose(resolver: Resolver, **request: Any) -> Choice:
+    return resolver.choose(Request(**request))
+
+
+def why(choice: Choice, subject: str) -> str:
+    """The reason for one thing that was picked."""
+    return next(reason for about, _, reason in choice.reasons if about == subject)
