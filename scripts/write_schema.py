@@ -59,6 +59,7 @@ CHECKPOINT = {
 # Readers that are made of no others.
 PLAIN: dict[Any, dict[str, Any]] = {
     kinds.text: TEXT,
+    kinds.one_line: TEXT,
     kinds.name: NAME,
     kinds.file_name: NAME,
     kinds.checkpoint: CHECKPOINT,

@@ -225,6 +225,7 @@ def refusal(text: str) -> tuple[str, str]:
 
 def test_a_source_that_was_not_synced_says_what_to_type() -> None:
     assert refusal(URL) == (f"{URL} has not been synced", f"vllm-launch recipes sync {URL}")
+    assert refusal(f"{URL}/$(id)")[1] == f"vllm-launch recipes sync '{URL}/$(id)'"
     assert refusal(f"{URL}#v1") == (
         f"{URL} has not been synced",
         f"vllm-launch recipes sync {URL} --pin v1",

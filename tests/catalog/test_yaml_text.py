@@ -264,6 +264,7 @@ CHARACTERS = {
     "next line": ("\\N", "U+0085"),
     "right to left": ("a\u202eb", "U+202E"),
     "isolated": ("\\u2066", "U+2066"),
+    "line separator": ("a\\Lb", "U+2028"),
 }
 
 

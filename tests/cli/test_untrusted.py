@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -141,3 +142,47 @@ def test_weights_that_a_profile_has_no_room_for_are_said(operator: Operator) -> 
     ran = operator.run(*words, "--strategy", "single_node_tp")
     assert ran.status == 0
     assert "# note: variant default needs 1025 GB, and 8 GPUs of h100 have 640 GB" in ran.err
+
+
+FORGED = """\
+meta: {title: "Fine\\nother/model  1B", provider: "X\\nY"}
+model:
+  model_id: evil/a
+  parameter_count: "7B\\nother/model  8B"
+  base_args: [--served-model-name, "a\\n        from operator"]
+  base_env: {PYTHONPATH: "b\\n# note: all is well"}
+variants:
+  default: {precision: "bf16\\nx", label: "l\\nm"}
+compatible_strategies: [single_node_tp]
+notes: [{title: "t\\n# note: all is well", body: "two\\nlines"}]
+"""
+OURS = ("other/model", "from operator", "# note: all is well", "Y", "m'")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recipes", "list", "--provider", "evil"),
+        ("recipes", "search", "fine"),
+        ("recipes", "show", "evil/a", "--hardware", "h200"),
+        ("explain", "evil/a", "--hardware", "h200"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_no_line_of_a_recipe_is_taken_for_one_of_ours(
+    operator: Operator, foreign: Path, words: tuple[str, ...]
+) -> None:
+    (foreign / "models/evil/a.yaml").write_text(FORGED)
+    ran = operator.run("--recipes-dir", str(foreign), *words)
+    assert ran.status == 0
+    lines = [line.strip() for line in (ran.out + ran.err).splitlines()]
+    assert lines
+    assert [line for line in lines if line.startswith(OURS)] == []
+
+
+def test_values_stay_as_they_are(operator: Operator, foreign: Path) -> None:
+    (foreign / "models/evil/a.yaml").write_text(FORGED)
+    words = ("serve", "evil/a", "--hardware", "h200", "--dry-run", "--output", "argv")
+    ran = operator.run("--recipes-dir", str(foreign), *words)
+    assert "a\n        from operator" in json.loads(ran.out)
+    assert "PYTHONPATH=b\\n# note: all is well, which decides" in ran.err

@@ -1,8 +1,8 @@
 """Characters that no text may hold, written out or escaped.
 
 What a recipe says is shown in terminals, so it holds nothing that a terminal obeys or that
-makes a command read otherwise than it runs: control characters, changes of the writing
-direction. Halves of surrogate pairs cannot be shown at all.
+makes a command read otherwise than it runs: control characters, changes of the writing direction,
+line ends beside the usual one. Halves of surrogate pairs cannot be shown at all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 MAX_KEY = 200  # characters; a place is told by the keys of every level
 
-_REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -61,6 +61,7 @@ from .kinds import (
     name,
     named,
     number_from,
+    one_line,
     one_of,
     one_or_listed,
     table,
@@ -75,8 +76,8 @@ if TYPE_CHECKING:
     from .kinds import Reader, Reading
     from .tree import Node
 
-_texts = listed(text)
-_words = keyed(text)
+_texts = listed(one_line)
+_words = keyed(one_line)
 _number = number_from(0)
 _brands = ("nvidia", "amd", "tpu", "intel")
 _pool_mode = one_of("tp", "tep", "dep")
@@ -200,7 +201,7 @@ _flag_nodes = listed(_flag_node)
 _mappings = keyed(mapping)
 _pinned = table(PresetImage, vllm=image, pip=_texts, required=("vllm",))
 SHAPES[_preset_image] = ("image or", _pinned)
-_selection = table(Selection, features=keyed(choice), kv_offload=text, nodes=count)
+_selection = table(Selection, features=keyed(choice), kv_offload=one_line, nodes=count)
 _tuning: dict[str, Reader] = {
     "tp": _size,
     "args": arguments,
@@ -210,17 +211,17 @@ _tuning: dict[str, Reader] = {
     "image": _preset_image,
     "select": _selection,
 }
-_point = table(Point, _tuning, label=text, description=text, concurrency=integer)
+_point = table(Point, _tuning, label=one_line, description=text, concurrency=integer)
 _preset = table(
     Preset,
     _tuning,
-    label=text,
-    hardware=text,
-    strategy=text,
+    label=one_line,
+    hardware=one_line,
+    strategy=one_line,
     variants=_texts,
-    workload=text,
+    workload=one_line,
     description=text,
-    source=table(Evidence, label=text, href=text, key=text, revision=text),
+    source=table(Evidence, label=one_line, href=one_line, key=one_line, revision=one_line),
     points=named(_point),
     runbook=text,
     dynamo=table(
@@ -237,7 +238,7 @@ _mode_override = table(ModeOverride, args=arguments, env=variables)
 _support = keyed(one_of("supported", "unsupported", "verified"))
 _mode = table(
     Mode,
-    label=text,
+    label=one_line,
     description=text,
     args=arguments,
     env=variables,
@@ -250,7 +251,7 @@ _feature = table(
     description=text,
     args=arguments,
     env=variables,
-    default_mode=text,
+    default_mode=one_line,
     modes=named(_mode),
     hardware=_support,
     hardware_overrides=keyed(_mode_override),
@@ -264,12 +265,12 @@ _hardware_override = table(
 _variant = table(
     Variant,
     model_id=checkpoint,
-    label=text,
-    precision=text,
-    precision_hardware=table(PrecisionHardware, brand=text, generation=text),
+    label=one_line,
+    precision=one_line,
+    precision_hardware=table(PrecisionHardware, brand=one_line, generation=one_line),
     vram_minimum_gb=_number,
     description=text,
-    min_vllm_version=text,
+    min_vllm_version=one_line,
     supported_hardware=_texts,
     tp=_size,
     default_modes=_words,
@@ -311,12 +312,12 @@ _strategy_override = table(
 _model = table(
     Model,
     model_id=checkpoint,
-    min_vllm_version=text,
+    min_vllm_version=one_line,
     nightly_required=boolean,
     docker_image=_images("nvidia"),
-    architecture=text,
-    parameter_count=text,
-    active_parameters=text,
+    architecture=one_line,
+    parameter_count=one_line,
+    active_parameters=one_line,
     context_length=integer,
     base_args=arguments,
     base_env=variables,
@@ -332,23 +333,23 @@ _model = table(
 )
 _meta = table(
     Meta,
-    title=text,
-    slug=text,
-    provider=text,
+    title=one_line,
+    slug=one_line,
+    provider=one_line,
     description=text,
     date_added=date,
     date_updated=date,
-    difficulty=text,
+    difficulty=one_line,
     tasks=_texts,
-    performance_headline=text,
+    performance_headline=one_line,
     related_recipes=_texts,
     hardware=_words,
-    default_hardware=text,
+    default_hardware=one_line,
     platforms=data,
 )
 _note = table(
     Note,
-    title=text,
+    title=one_line,
     when=table(
         When,
         hardware=_texts,
@@ -365,7 +366,7 @@ _dependency = table(
     Dependency,
     note=text,
     command=command,
-    brand=one_or_listed(text),
+    brand=one_or_listed(one_line),
     optional=boolean,
     install_modes=_texts,
     required=("command",),
@@ -380,7 +381,7 @@ RECIPE = table(
     hardware_opt_in_features=keyed(_texts),
     variants=_variants,
     compatible_strategies=_texts,
-    default_strategy=text,
+    default_strategy=one_line,
     strategy_hardware=keyed(_support),
     strategy_min_gpus=_floors,
     hardware_overrides=keyed(_hardware_override),
@@ -404,12 +405,12 @@ STRATEGY = table(
     Strategy,
     name=file_name,
     deploy_type=one_of("single_node", "multi_node", "pd_cluster"),
-    display_name=text,
-    short_label=text,
-    orientation=text,
+    display_name=one_line,
+    short_label=one_line,
+    orientation=one_line,
     description=text,
     hardware_match=table(
-        HardwareMatch, min_gpus=count, max_gpus=count, multi_node=boolean, architecture=text
+        HardwareMatch, min_gpus=count, max_gpus=count, multi_node=boolean, architecture=one_line
     ),
     parallelism=one_of("tp_pp", "tp_dp"),
     parallel_flag=flag,
@@ -428,9 +429,9 @@ _store_process = table(
 KV_STORE = table(
     KvStore,
     name=file_name,
-    deploy_type=text,
-    display_name=text,
-    label=text,
+    deploy_type=one_line,
+    display_name=one_line,
+    label=one_line,
     order=_number,
     description=text,
     router=_router,
@@ -438,32 +439,32 @@ KV_STORE = table(
     pd=table(StoreRoles, prefill=_store_role, decode=_store_role),
     mooncake_master=_store_process,
     mooncake_store_config=_store_process,
-    mooncake_vllm_config=table(StoreClient, mode=text, note=text, template=data),
-    min_vllm_version=text,
+    mooncake_vllm_config=table(StoreClient, mode=one_line, note=text, template=data),
+    min_vllm_version=one_line,
     default_instances=count,
     required=("name",),
 )
 
 _profile = table(
     HardwareProfile,
-    brand=text,
-    generation=text,
-    display_name=text,
+    brand=one_line,
+    generation=one_line,
+    display_name=one_line,
     description=text,
     gpu_count=count,
     vram_gb=number_from(1),
     multi_node=boolean,
     scalable=boolean,
     restricted=boolean,
-    compute_arch=text,
+    compute_arch=one_line,
     gpu_names=_texts,
     required=("brand", "generation", "gpu_count", "vram_gb"),
 )
 _offload = table(
     KvOffloadOption,
-    display_name=text,
-    label=text,
-    group=text,
+    display_name=one_line,
+    label=one_line,
+    group=one_line,
     order=_number,
     description=text,
     args=arguments,
@@ -472,17 +473,19 @@ _offload = table(
     brands=_texts,
     requires_opt_in=boolean,
     companion=table(
-        Companion, label=text, description=text, command=command, required=("label", "command")
+        Companion, label=one_line, description=text, command=command, required=("label", "command")
     ),
     install=data,
-    docs_url=text,
+    docs_url=one_line,
 )
 TAXONOMY = table(
     Taxonomy,
     hardware_profiles=named(_profile),
     kv_offload=named(_offload),
     kv_offload_groups=data,
-    tasks=listed(table(Task, id=text, display_name=text, description=text, required=("id",))),
+    tasks=listed(
+        table(Task, id=one_line, display_name=one_line, description=text, required=("id",))
+    ),
     strategies=listed(name),
     required=("hardware_profiles",),
 )

@@ -124,6 +124,12 @@ def text(node: Node, path: str, reading: Reading) -> Any:
     return node[3]
 
 
+def one_line(node: Node, path: str, reading: Reading) -> Any:
+    """Text to be told on a line of ours, and so on one line itself."""
+    value = text(node, path, reading)
+    return " ".join(value.split()) if value is not ABSENT and "\n" in value else value
+
+
 def name(node: Node, path: str, reading: Reading) -> Any:
     """A name that is typed, and part of commands and paths: it is no option and leads nowhere."""
     value = text(node, path, reading)

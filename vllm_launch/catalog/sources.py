@@ -199,7 +199,10 @@ def _revisions(name: str) -> list[str]:
 
 
 def _sync(spec: SourceSpec) -> str:
-    return f"vllm-launch recipes sync {spec.url}" + (f" --pin {spec.pin}" if spec.pin else "")
+    from shlex import quote
+
+    pin = f" --pin {spec.pin}" if spec.pin else ""
+    return f"vllm-launch recipes sync {quote(spec.url)}{pin}"
 
 
 def _copy_of(spec: SourceSpec) -> tuple[str, Current | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..render.shell import one_line
 from ..resolve.footprint import shortfall
 
 TYPE_CHECKING = False
@@ -50,9 +51,11 @@ def _reaches(deployment: Deployment) -> Iterator[str]:
                 continue
             seen.add(name)
             if name in _POWERFUL or name.startswith("LD_"):
-                yield f"the recipe sets {name}={value}, which decides what code runs"
+                yield one_line(f"the recipe sets {name}={value}, which decides what code runs")
             elif name.endswith("_CONFIG_PATH") and not value.startswith("$"):
-                yield f"the recipe names the file {value} ({name}), which a container is given"
+                yield one_line(
+                    f"the recipe names the file {value} ({name}), which a container is given"
+                )
 
 
 def in_container(settings: Settings) -> bool:

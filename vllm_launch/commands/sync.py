@@ -154,4 +154,6 @@ def _print(outcomes: Sequence[Outcome], settings: Settings) -> None:
 def _use(url: str) -> str:
     """How to have a source looked through in every run."""
     path = os.path.join(config_directory(), "config.yaml")
-    return f"to use it, give --recipes-dir {url}, or put into {path}:\nsources:\n- {url}\n"
+    from ..render.shell import quote
+
+    return f"to use it, give --recipes-dir {quote(url)}, or put into {path}:\nsources:\n- {url}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.record import Record
 from ..resolve.difference import AXES, boxes
-from .shell import quote
+from .shell import one_line, quote
 from .wrapping import wrapped
 
 TYPE_CHECKING = False
@@ -84,13 +84,12 @@ def _change(change: Change) -> Iterator[str]:
 def _written(change: Change, value: str) -> str:
     """One side of a change as it stands in a command."""
     if change.kind == "flag":
-        return f"{change.name} {_quoted(value)}".rstrip()
+        return one_line(f"{change.name} {_quoted(value)}").rstrip()
     if change.kind == "variable":
-        return f"{change.name}={quote(value)}"
+        return one_line(f"{change.name}={quote(value)}")
     if change.kind == "offered":
         return "offered"
-    one_line = " ".join(value.split())
-    return f"{change.kind}{f' {change.name}' if change.name else ''}: {one_line}"
+    return f"{change.kind}{f' {change.name}' if change.name else ''}: {' '.join(value.split())}"
 
 
 def _quoted(value: str) -> str:

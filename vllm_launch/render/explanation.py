@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..model.deployment import ProcessPlan
 from ..model.part import Part
 from .origin import origin_lines
+from .shell import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _beside(part: Part) -> list[str]:
         ("Files", [f"{file.path or '$' + file.placeholder}: {file.name}" for file in part.files]),
     ):
         lines += ["", f"  {heading}"] if texts else []
-        lines += [line for text in texts for line in _folded(text, "    ")]
+        lines += [line for text in texts for line in _folded(one_line(text), "    ")]
     return lines
 
 
@@ -127,11 +128,11 @@ def _subject(reason: Reason) -> int:
 
 
 def _entry(text: str, source: Source) -> list[str]:
-    return [*_folded(text, "    "), *_place("from", source, "        ")]
+    return [*_folded(one_line(text), "    "), *_place("from", source, "        ")]
 
 
 def _beaten(text: str, source: Source) -> list[str]:
-    return [*_folded(f"beat {text}", "        "), *_place("of", source, "            ")]
+    return [*_folded(f"beat {one_line(text)}", "        "), *_place("of", source, "            ")]
 
 
 def _place(word: str, source: Source, indent: str) -> list[str]:

@@ -16,6 +16,11 @@ def quote(word: str) -> str:
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
+def one_line(text: str) -> str:
+    """A text in which no line of its own can be taken for one of ours."""
+    return text.replace("\n", "\\n") if "\n" in text else text
+
+
 def command(argv: Sequence[str], starts: Collection[int]) -> str:
     """A command with one flag a line; words at ``starts`` begin a line too."""
     lines = [quote(argv[0])]
