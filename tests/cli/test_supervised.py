@@ -258,6 +258,21 @@ def test_detached_it_is_found_followed_and_ended(servers: Servers) -> None:
     assert [path.name for path in servers.kept.iterdir()] == [".lock"]
 
 
+def test_a_log_that_is_rotated_is_followed_on(servers: Servers) -> None:
+    """As logrotate does it with copytruncate."""
+    assert servers.serve("--detach", "--wait", "--name", "q8").status == 0
+    log = servers.kept / "q8" / "log"
+    with servers.operator.start("logs", "q8", "-f", stdout=subprocess.PIPE) as follower:
+        assert follower.stdout is not None
+        while not follower.stdout.readline().endswith(b"startup complete.\n"):
+            pass
+        os.truncate(log, 0)
+        assert servers.operator.run("verify").status == 0
+        assert servers.operator.run("stop").status == 0
+        assert follower.stdout.read() == b"ended by SIGTERM\n"
+    assert servers.states() == {}
+
+
 def test_without_waiting_it_returns_at_once(servers: Servers) -> None:
     goes_on = servers.directory / "goes on"
     assert servers.serve("--detach", stays_at=6, until=str(goes_on)).out == "qwen3-8b\n"

@@ -49,6 +49,8 @@ def _copy(kept: Kept, log: int, *, follow: bool) -> None:
         if over:
             return
         sleep(_PAUSE)
+        if os.fstat(log).st_size < os.lseek(log, 0, os.SEEK_CUR):
+            os.lseek(log, 0, os.SEEK_SET)  # it was cut by whoever rotates logs
         over = not condition(kept).runs
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .state import Kept
 
 _CHUNK = 1 << 16
+_MOST = 16 << 20  # bytes of a log at a time: how a server began stands at its beginning
 _INSPECT = 1.0  # seconds between two questions to an engine
 _PATIENCE = 2.0  # seconds for a supervisor to say how it ended
 
@@ -73,7 +74,7 @@ class File(Server):
 
 
 class _Tail:
-    """A file that grows."""
+    """A file that grows, and may be cut by whoever rotates logs."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -83,8 +84,10 @@ class _Tail:
     def lines(self) -> list[str]:
         try:
             with open(self._path, "rb") as stream:
+                if os.fstat(stream.fileno()).st_size < self._at:
+                    self._at, self._rest = 0, ""
                 stream.seek(self._at)
-                data = stream.read()
+                data = stream.read(_MOST)
         except OSError:
             return []
         self._at += len(data)
