@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vllm_launch.catalog import format as recipe_format
-from vllm_launch.catalog import kinds
+from vllm_launch.catalog import kinds, recipe_kinds
 from vllm_launch.catalog.kinds import SHAPES
 
 DIRECTORY = Path(__file__).parents[1] / "recipes" / "schema"
@@ -79,9 +79,9 @@ PLAIN: dict[Any, dict[str, Any]] = {
         "propertyNames": VARIABLE,
         "additionalProperties": {"anyOf": [WORD, {"type": "null"}]},
     },
-    recipe_format.choice: {"type": ["boolean", "string"]},
-    recipe_format.flags: {"type": "array", "items": FLAG},
-    recipe_format.json_arguments: {
+    recipe_kinds.choice: {"type": ["boolean", "string"]},
+    recipe_kinds.flags: {"type": "array", "items": FLAG},
+    recipe_kinds.json_arguments: {
         "type": "object",
         "propertyNames": {"pattern": FLAG["pattern"]},
         "additionalProperties": {"type": ["object", "null"]},

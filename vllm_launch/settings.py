@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from .catalog.kinds import Reading
+    from .catalog.reading import Reading
     from .catalog.tree import Node
 
 _PATHS = ("DIR", "DIR|FILE|URL", "FILE", "FILE|-")
@@ -137,7 +137,8 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
     Raises UsageError or RecipeError for what cannot be.
     """
     from .catalog.files import broken, read_bytes, read_tree
-    from .catalog.kinds import ABSENT, Reading, word
+    from .catalog.kinds import word
+    from .catalog.reading import ABSENT, Reading
     from .errors import did_you_mean
 
     try:
@@ -174,7 +175,8 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
 
 def _source_text(node: Node, path: str, reading: Reading) -> Any:
     """A source as the command line has it, of text or of a mapping with name, url and pin."""
-    from .catalog.kinds import ABSENT, word
+    from .catalog.kinds import word
+    from .catalog.reading import ABSENT
 
     if node[0] != "map":
         return word(node, path, reading)

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.catalog import texts
 from vllm_launch.catalog import files, yamltext
 from vllm_launch.catalog.format import KV_STORE, RECIPE, STRATEGY, TAXONOMY
-from vllm_launch.catalog.kinds import Reading
 from vllm_launch.catalog.library import Library
 from vllm_launch.catalog.published import as_recipe
+from vllm_launch.catalog.reading import Reading
 from vllm_launch.catalog.references import check
 from vllm_launch.errors import LaunchError
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.catalog.conftest import Write
-from vllm_launch.catalog.kinds import Reading
 from vllm_launch.catalog.overlays import merge, of_file
+from vllm_launch.catalog.reading import Reading
 from vllm_launch.catalog.shelf import Found, Shelf
 from vllm_launch.catalog.tree import plain
 from vllm_launch.errors import RecipeError

@@ -7,7 +7,7 @@ import pytest
 from tests.catalog import texts
 from tests.catalog.conftest import Faults, ReadRecipe
 from vllm_launch.catalog import kinds
-from vllm_launch.catalog.kinds import ABSENT, Reading
+from vllm_launch.catalog.reading import ABSENT, Reading
 
 NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
 COUNT = "a whole number from 1 to 100000"

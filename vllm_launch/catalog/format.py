@@ -9,7 +9,6 @@ from ..model.recipe import (
     Feature,
     Floors,
     HardwareOverride,
-    Images,
     Meta,
     Mode,
     Model,
@@ -42,8 +41,6 @@ from ..model.strategy import (
 )
 from ..model.taxonomy import Companion, HardwareProfile, KvOffloadOption, Task, Taxonomy
 from .kinds import (
-    ABSENT,
-    SHAPES,
     arguments,
     boolean,
     checkpoint,
@@ -57,7 +54,6 @@ from .kinds import (
     integer,
     keyed,
     listed,
-    mapping,
     name,
     named,
     number_from,
@@ -68,139 +64,33 @@ from .kinds import (
     text,
     variables,
 )
+from .recipe_kinds import (
+    choice,
+    flags,
+    images,
+    json_arguments,
+    one_or_keyed,
+    preset_image,
+    some_variants,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from .kinds import Reader, Reading
-    from .tree import Node
+    from .reading import Reader
 
 _texts = listed(one_line)
 _words = keyed(one_line)
 _number = number_from(0)
-_brands = ("nvidia", "amd", "tpu", "intel")
 _pool_mode = one_of("tp", "tep", "dep")
 
 
-def _one_or_keyed(record: type[Size | Word | Floors], reader: Reader) -> Reader:
-    """One value, or one for each hardware key; a single one stands under "default"."""
-    many = keyed(reader)
-
-    def read(node: Node, path: str, reading: Reading) -> Any:
-        if node[0] == "map":
-            values = many(node, path, reading)
-        else:
-            value = reader(node, path, reading)
-            if value is ABSENT:
-                return ABSENT
-            values = {"default": value}
-        return record(by_key=values, where=reading.source(node, path))
-
-    SHAPES[read] = ("one or keyed", reader)
-    return read
+_size = one_or_keyed(Size, count)
+_keyed_word = one_or_keyed(Word, _pool_mode)
+_floors = one_or_keyed(Floors, _size)
 
 
-_size = _one_or_keyed(Size, count)
-_keyed_word = _one_or_keyed(Word, _pool_mode)
-_floors = _one_or_keyed(Floors, _size)
-
-
-def _images(single: str) -> Reader:
-    """Images by brand; a plain string counts for the brand ``single`` ("*": for any)."""
-
-    def read(node: Node, path: str, reading: Reading) -> Any:
-        if node[0] != "map" or any(_is_cuda(key) for key, _, _, _ in node[3]):
-            found = {single: _brand_image(node, path, reading)}
-        else:
-            found = _brand_images(node, path, reading)
-        by_brand = {brand: image for brand, image in found.items() if image is not ABSENT}
-        return Images(by_brand=by_brand, where=reading.source(node, path))
-
-    SHAPES[read] = ("images", single)
-    return read
-
-
-def _brand_images(node: Node, path: str, reading: Reading) -> dict[str, Any]:
-    found = {}
-    for key, line, column, child in node[3]:
-        below = f"{path}.{key}"
-        if key not in _brands:
-            reading.unknown_key(("text", line, column, key, ""), below, _brands)
-        elif child[0] != "null":
-            found[key] = _brand_image(child, below, reading)
-    return found
-
-
-def _brand_image(node: Node, path: str, reading: Reading) -> Any:
-    """One image; or of a map by CUDA version, the newest one's."""
-    if node[0] != "map":
-        return image(node, path, reading)
-    found = {}
-    for key, line, column, child in node[3]:
-        below = f"{path}.{key}"
-        if not _is_cuda(key):
-            reading.unknown_key(("text", line, column, key, ""), below, ("cu129", "cu130"))
-        elif child[0] != "null":
-            found[int(key[2:])] = image(child, below, reading)
-    return found[max(found)] if found else ABSENT
-
-
-def _is_cuda(key: str) -> bool:
-    return key.startswith("cu") and key[2:].isdecimal() and key.isascii()
-
-
-def _preset_image(node: Node, path: str, reading: Reading) -> Any:
-    if node[0] == "map":
-        return _pinned(node, path, reading)
-    value = image(node, path, reading)
-    if value is ABSENT:
-        return ABSENT
-    return PresetImage(vllm=value, where=reading.source(node, path))
-
-
-def choice(node: Node, path: str, reading: Reading) -> Any:
-    """Whether a feature is on, or in which mode."""
-    return node[3] if node[0] == "bool" else text(node, path, reading)
-
-
-def flags(node: Node, path: str, reading: Reading) -> Any:
-    """A list of flags, each with its place."""
-    nodes = _flag_nodes(node, path, reading)
-    if nodes is ABSENT:
-        return ABSENT
-    return tuple((child[3], reading.source(child, path)) for child in nodes)
-
-
-def _flag_node(node: Node, path: str, reading: Reading) -> Any:
-    return ABSENT if flag(node, path, reading) is ABSENT else node
-
-
-def json_arguments(node: Node, path: str, reading: Reading) -> Any:
-    """Flags with the values to merge into their JSON, each with its place."""
-    values = _mappings(node, path, reading)
-    if values is ABSENT:
-        return ABSENT
-    for key, line, column, _ in node[3]:
-        flag(("text", line, column, key, ""), f"{path}.{key}", reading)
-    return tuple(
-        (key, values[key], reading.source(("text", line, 1, key, ""), path))
-        for key, line, _, _ in node[3]
-        if key in values
-    )
-
-
-def _variants(node: Node, path: str, reading: Reading) -> Any:
-    """One variant at least: there is nothing to serve without."""
-    if node[0] == "map" and all(child[0] == "null" for _, _, _, child in node[3]):
-        return reading.problem(node, path, "found no variant; expected one or more")
-    return _named_variants(node, path, reading)
-
-
-_flag_nodes = listed(_flag_node)
-_mappings = keyed(mapping)
 _pinned = table(PresetImage, vllm=image, pip=_texts, required=("vllm",))
-SHAPES[_preset_image] = ("image or", _pinned)
+_preset_image = preset_image(_pinned)
 _selection = table(Selection, features=keyed(choice), kv_offload=one_line, nodes=count)
 _tuning: dict[str, Reader] = {
     "tp": _size,
@@ -260,7 +150,7 @@ _feature = table(
 )
 
 _hardware_override = table(
-    HardwareOverride, extra_args=arguments, extra_env=variables, docker_image=_images("*")
+    HardwareOverride, extra_args=arguments, extra_env=variables, docker_image=images("*")
 )
 _variant = table(
     Variant,
@@ -276,12 +166,11 @@ _variant = table(
     default_modes=_words,
     extra_args=arguments,
     extra_env=variables,
-    docker_image=_images("nvidia"),
+    docker_image=images("nvidia"),
     hardware_overrides=keyed(_hardware_override),
     ignored=("json",),
 )
-_named_variants = named(_variant)
-SHAPES[_variants] = ("some named", _variant)
+_variants = some_variants(_variant)
 
 _router = table(Router, policy=name, install=data, port=count, intra_node_data_parallel_size=count)
 _role_override = table(
@@ -314,7 +203,7 @@ _model = table(
     model_id=checkpoint,
     min_vllm_version=one_line,
     nightly_required=boolean,
-    docker_image=_images("nvidia"),
+    docker_image=images("nvidia"),
     architecture=one_line,
     parameter_count=one_line,
     active_parameters=one_line,

@@ -7,120 +7,32 @@ arguments are the format, key by key.
 
 from __future__ import annotations
 
-from ..errors import did_you_mean
-from ..model.problem import Problem
-from ..model.source import Source, paired
-from .tree import Line
+from ..model.source import paired
+from .reading import ABSENT, in_quotes, mismatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from typing import Any, TypeAlias
+    from collections.abc import Mapping
+    from typing import Any
 
     from ..model.record import Record
+    from ..model.source import Source
+    from .reading import Reader, Reading
     from .tree import Node
 
-    Reader: TypeAlias = Callable[[Node, str, "Reading"], Any]
-
-ABSENT: Any = object()
 # What composed readers are made of, for who looks at the format itself: a form and its parts.
 SHAPES: dict[Any, tuple[Any, ...]] = {}
 
 # Beyond any machine, and few enough to be counted through.
 MOST = 100_000
-# A file with more faults than this is no recipe with a slip in it: no guessing at what was meant.
-_HINTS = 100
 
 _NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
-_NAMES = {
-    "text": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "a boolean",
-    "null": "nothing",
-    "date": "a date",
-    "list": "a list",
-    "map": "a mapping",
-}
-
-
-class Reading:
-    """One file being read: where its faults go, and how strict to be about unknown keys."""
-
-    __slots__ = ("file", "key", "overlays", "own", "problems")
-
-    def __init__(self, file: str, own: bool) -> None:
-        self.file = file
-        self.own = own  # this project's own recipes: an unknown key is an error
-        self.key = ""  # the key whose value a keyed reader hands on
-        self.problems: list[Problem] = []
-        self.overlays: list[str] = []  # the files that were laid over it
-
-    def problem(
-        self, node: Node, path: str, message: str, hint: str = "", warning: bool = False
-    ) -> Any:
-        self.problems.append(
-            Problem(
-                file=self.file_of(node),
-                line=int(node[1]),
-                column=node[2],
-                path=path,
-                message=message,
-                hint=hint,
-                warning=warning,
-            )
-        )
-        return ABSENT
-
-    def unknown_key(self, place: Node, path: str, known: Iterable[str]) -> None:
-        message = f"unknown key {place[3]!r}"
-        strict = self.own or isinstance(place[1], Line)  # an overlay is written for this project
-        self.problem(place, path, message, self.closest(place[3], known), warning=not strict)
-
-    def closest(self, word: str, words: Iterable[str]) -> str:
-        """What may have been meant, or nothing."""
-        return did_you_mean(word, words) if len(self.problems) < _HINTS else ""
-
-    def known(self, words: Collection[str]) -> str:
-        """What there is, unless that is too much to read."""
-        if len(words) > _HINTS or len(self.problems) >= _HINTS:
-            return ""
-        return f"known: {', '.join(words) or 'none'}"
-
-    def source(self, node: Node, path: str) -> Source:
-        return Source(layer=path, file=self.file_of(node), line=int(node[1]))
-
-    def file_of(self, node: Node) -> str:
-        """The file that a node stands in: the one being read, or an overlay of it."""
-        line = node[1]
-        return line.file if isinstance(line, Line) else self.file
-
-
-def describe(node: Node) -> str:
-    """What was found, in a few words."""
-    kind, _, _, value, raw = node
-    if kind == "text":
-        # A file that is all text is no recipe, and may be one that nobody should see.
-        return "text" if (node[1], node[2]) == (1, 1) else f"the text {value[:40]!r}"
-    shown = " ".join(raw.split())[:40]
-    if kind == "odd":
-        return f"{shown}, which YAML 1.1 reads as {value}"
-    return f"{_NAMES[kind]} ({shown})" if shown else _NAMES[kind]
-
-
-def _in_quotes(node: Node) -> str:
-    raw = node[4]
-    return f'write "{raw}" in quotes' if raw and raw.isprintable() and len(raw) <= 40 else ""
-
-
-def _mismatch(node: Node, path: str, reading: Reading, wanted: str, hint: str = "") -> Any:
-    return reading.problem(node, path, f"found {describe(node)}; expected {wanted}", hint)
 
 
 def text(node: Node, path: str, reading: Reading) -> Any:
     """Text. What YAML reads as a number, date or boolean is refused, not guessed at."""
     if node[0] != "text":
-        return _mismatch(node, path, reading, "text", _in_quotes(node))
+        return mismatch(node, path, reading, "text", in_quotes(node))
     return node[3]
 
 
@@ -134,7 +46,7 @@ def name(node: Node, path: str, reading: Reading) -> Any:
     """A name that is typed, and part of commands and paths: it is no option and leads nowhere."""
     value = text(node, path, reading)
     if value is not ABSENT and not _is_name(value):
-        return _mismatch(node, path, reading, _NAME)
+        return mismatch(node, path, reading, _NAME)
     return value
 
 
@@ -147,7 +59,7 @@ def file_name(node: Node, path: str, reading: Reading) -> Any:
     """The name that the file itself has."""
     value = name(node, path, reading)
     if value is not ABSENT and value != reading.key:
-        return _mismatch(node, path, reading, f"{reading.key!r}, as the file is named")
+        return mismatch(node, path, reading, f"{reading.key!r}, as the file is named")
     return value
 
 
@@ -157,7 +69,7 @@ def checkpoint(node: Node, path: str, reading: Reading) -> Any:
     if value is ABSENT:
         return value
     if not value or value[0] == "-" or value.split() != [value] or ".." in value.split("/"):
-        return _mismatch(node, path, reading, "a checkpoint, such as org/repo")
+        return mismatch(node, path, reading, "a checkpoint, such as org/repo")
     return value
 
 
@@ -165,7 +77,7 @@ def image(node: Node, path: str, reading: Reading) -> Any:
     """A container image. Whether it is a good reference is seen where it would be used."""
     value = text(node, path, reading)
     if value is not ABSENT and (not value or value[0] == "-"):
-        return _mismatch(node, path, reading, "a container image")
+        return mismatch(node, path, reading, "a container image")
     return value
 
 
@@ -173,7 +85,7 @@ def flag(node: Node, path: str, reading: Reading) -> Any:
     """A command-line flag without its value."""
     value = text(node, path, reading)
     if value is not ABSENT and not (value.startswith("-") and value.split() == [value]):
-        return _mismatch(node, path, reading, "a flag, such as --max-num-seqs")
+        return mismatch(node, path, reading, "a flag, such as --max-num-seqs")
     return value
 
 
@@ -190,14 +102,14 @@ def date(node: Node, path: str, reading: Reading) -> Any:
 
 def integer(node: Node, path: str, reading: Reading) -> Any:
     if node[0] != "int":
-        return _mismatch(node, path, reading, "a whole number")
+        return mismatch(node, path, reading, "a whole number")
     return node[3]
 
 
 def count(node: Node, path: str, reading: Reading) -> Any:
     """How many there are of something."""
     if node[0] != "int" or not 1 <= node[3] <= MOST:
-        return _mismatch(node, path, reading, f"a whole number from 1 to {MOST}")
+        return mismatch(node, path, reading, f"a whole number from 1 to {MOST}")
     return node[3]
 
 
@@ -206,7 +118,7 @@ def number_from(least: int) -> Reader:
 
     def read(node: Node, path: str, reading: Reading) -> Any:
         if node[0] not in ("int", "float") or not least <= node[3] <= MOST:
-            return _mismatch(node, path, reading, f"a number from {least} to {MOST}")
+            return mismatch(node, path, reading, f"a number from {least} to {MOST}")
         return node[3]
 
     SHAPES[read] = ("number", least)
@@ -215,7 +127,7 @@ def number_from(least: int) -> Reader:
 
 def boolean(node: Node, path: str, reading: Reading) -> Any:
     if node[0] != "bool":
-        return _mismatch(node, path, reading, "true or false")
+        return mismatch(node, path, reading, "true or false")
     return node[3]
 
 
@@ -230,14 +142,14 @@ def data(node: Node, path: str, reading: Reading) -> Any:
 def mapping(node: Node, path: str, reading: Reading) -> Any:
     """A mapping to anything, kept as it is."""
     if node[0] != "map":
-        return _mismatch(node, path, reading, "a mapping")
+        return mismatch(node, path, reading, "a mapping")
     return data(node, path, reading)
 
 
 def _refuse_odd(node: Node, path: str, reading: Reading) -> None:
     kind, _, _, value, _ = node
     if kind == "odd":
-        _mismatch(node, path, reading, "a plain value", _in_quotes(node))
+        mismatch(node, path, reading, "a plain value", in_quotes(node))
     elif kind == "map":
         for key, _, _, child in value:
             _refuse_odd(child, f"{path}.{key}", reading)
@@ -265,7 +177,7 @@ def listed(reader: Reader) -> Reader:
 
     def read(node: Node, path: str, reading: Reading) -> Any:
         if node[0] != "list":
-            return _mismatch(node, path, reading, "a list")
+            return mismatch(node, path, reading, "a list")
         values = [reader(child, f"{path}[{i}]", reading) for i, child in enumerate(node[3])]
         return tuple(value for value in values if value is not ABSENT)
 
@@ -292,7 +204,7 @@ def keyed(reader: Reader) -> Reader:
 
     def read(node: Node, path: str, reading: Reading) -> Any:
         if node[0] != "map":
-            return _mismatch(node, path, reading, "a mapping")
+            return mismatch(node, path, reading, "a mapping")
         values = {}
         for key, _, _, child in node[3]:
             if child[0] != "null":
@@ -327,7 +239,7 @@ def one_of(*words: str) -> Reader:
         if node[0] == "text" and node[3] in words:
             return node[3]
         hint = reading.closest(node[3], words) if node[0] == "text" else ""
-        return _mismatch(node, path, reading, " or ".join(words), hint)
+        return mismatch(node, path, reading, " or ".join(words), hint)
 
     SHAPES[read] = ("words", words)
     return read
@@ -336,7 +248,7 @@ def one_of(*words: str) -> Reader:
 def arguments(node: Node, path: str, reading: Reading) -> Any:
     """A list of command-line tokens, as flags with their values and the place of each."""
     if node[0] != "list":
-        return _mismatch(node, path, reading, "a list of arguments")
+        return mismatch(node, path, reading, "a list of arguments")
     tokens = []
     for i, child in enumerate(node[3]):
         token = word(child, f"{path}[{i}]", reading)
@@ -348,13 +260,13 @@ def arguments(node: Node, path: str, reading: Reading) -> Any:
 def variables(node: Node, path: str, reading: Reading) -> Any:
     """Environment variables, each with its place."""
     if node[0] != "map":
-        return _mismatch(node, path, reading, "a mapping from variable names to values")
+        return mismatch(node, path, reading, "a mapping from variable names to values")
     found: list[tuple[str, str, Source]] = []
     for key, line, column, child in node[3]:
         below = f"{path}.{key}"
         if not key.replace("_", "a").isalnum() or not key.isascii() or key[0].isdigit():
             place: Node = ("text", line, column, key, "")
-            _mismatch(place, below, reading, "the name of a variable")
+            mismatch(place, below, reading, "the name of a variable")
         elif child[0] != "null":
             value = word(child, below, reading)
             if value is not ABSENT:
@@ -382,7 +294,7 @@ def table(
 
     def read(node: Node, path: str, reading: Reading) -> Any:
         if node[0] != "map":
-            return _mismatch(node, path, reading, "a mapping")
+            return mismatch(node, path, reading, "a mapping")
         values: dict[str, Any] = {"id": reading.key} if takes_id else {}
         for key, line, column, child in node[3]:
             reader = keys.get(key)

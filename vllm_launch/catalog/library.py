@@ -7,7 +7,7 @@ import os
 from .. import __version__
 from ..errors import RecipeError, UsageError, did_you_mean
 from .files import broken, config_directory, read_past
-from .kinds import Reading
+from .reading import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model.recipe import Recipe
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import Taxonomy
-    from .kinds import Reader
+    from .reading import Reader
     from .tree import Node
 
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -50,7 +50,7 @@ def _cut(text: str) -> str | None:
 
 def _read(text: str) -> Recipe | None:
     from .format import RECIPE
-    from .kinds import Reading
+    from .reading import Reading
     from .yamltext import parse
 
     faults: list[SyntaxFault] = []

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from .kinds import Reading
+    from .reading import Reading
     from .tree import Node
 
     Entry: TypeAlias = tuple[str, int, int, Node]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from .kinds import Reader
+    from .reading import Reader
     from .tree import Node
 
     Place: TypeAlias = tuple[Reader, Node, str]  # what reads it, the value, its key path

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from ..model.taxonomy import Taxonomy
-    from .kinds import Reading
+    from .reading import Reading
     from .tree import Node
 
     # A name's kind, its node, its key path, and the key of the last mapping gone through.

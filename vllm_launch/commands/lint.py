@@ -121,7 +121,7 @@ def _of_recipe(
 def _of_words(library: Library, path: str, kind: str, options: VllmOptions) -> list[Fault]:
     from ..catalog.files import read_past
     from ..catalog.format import KV_STORE, STRATEGY, TAXONOMY
-    from ..catalog.kinds import Reading
+    from ..catalog.reading import Reading
 
     reader = {"taxonomy": TAXONOMY, "strategy": STRATEGY, "kv_store": KV_STORE}[kind]
     shown = library.shown(path)

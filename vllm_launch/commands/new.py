@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from ..catalog.kinds import Reading, name
+from ..catalog.kinds import name
 from ..catalog.published import is_recipe_id
+from ..catalog.reading import Reading
 from ..catalog.shelf import Shelf
 from ..errors import UnknownRecipe, UsageError
 from ..host.checkpoint import find, read

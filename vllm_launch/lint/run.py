@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from ..catalog.kinds import Reader
+    from ..catalog.reading import Reader
     from ..catalog.tree import Node
     from ..model.problem import Problem
     from ..model.recipe import Recipe

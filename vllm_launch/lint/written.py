@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..catalog import format as recipe_format
-from ..catalog.kinds import ABSENT, SHAPES, Reading, arguments, variables, word
+from ..catalog import recipe_kinds
+from ..catalog.kinds import SHAPES, arguments, variables, word
 from ..catalog.places import places
+from ..catalog.reading import ABSENT, Reading
 from ..catalog.tree import plain
 from ..model.deployment import ProcessPlan
 from ..model.record import Record
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from ..catalog.kinds import Reader
+    from ..catalog.reading import Reader
     from ..catalog.tree import Node
     from ..model.source import Arguments
 
@@ -86,10 +87,10 @@ def blocks(root: Node, reader: Reader, file: str) -> Iterator[Block]:
             yield Block(path=path, spot=spot, arguments=tuple(_written(node, path, here)))
         elif reads is variables and node[0] == "map":
             yield Block(path=path, spot=spot, variables=tuple(_variables(node, path, here)))
-        elif reads is recipe_format.json_arguments and node[0] == "map":
+        elif reads is recipe_kinds.json_arguments and node[0] == "map":
             given = tuple(_merged(node, path, here))
             yield Block(path=path, spot=spot, arguments=given, merged=True)
-        elif reads is recipe_format.flags and node[0] == "list":
+        elif reads is recipe_kinds.flags and node[0] == "list":
             removed = tuple(
                 (child[3], _spot(here, child, f"{path}[{i}]"))
                 for i, child in enumerate(node[3])
