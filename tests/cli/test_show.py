@@ -280,6 +280,14 @@ def test_a_bundled_recipe_is_a_page_in_eighty_columns(operator: Operator, model:
     assert "Chosen" not in ran.out
 
 
+@pytest.mark.parametrize("columns", [80, 60])
+def test_notes_end_at_the_edge_of_a_terminal(operator: Operator, columns: int) -> None:
+    words = ("--no-color", "recipes", "show", "openai/gpt-oss-20b", "--notes")
+    shown = on_terminal(operator, *words, columns=columns).splitlines()
+    bodies = [line for line in shown if line.startswith("  ")]
+    assert columns - 20 < max(map(len, bodies)) <= columns
+
+
 def test_no_terminal_library_is_loaded_for_a_pipe(operator: Operator) -> None:
     for line in (("recipes", "show", M3, "--all"), ("recipes", "list")):
         ran = operator.run(*line, env={"PYTHONVERBOSE": "1"})

@@ -33,6 +33,10 @@ class Paper(Record):
         """A paragraph in lines, the first and the others indented."""
         return wrapped(text, first, rest, min(self.width, _WIDEST) - 2)
 
+    def narrowed(self, columns: int) -> Paper:
+        """The same, for what is indented afterwards."""
+        return self.replace(width=self.width - columns)
+
     def markdown(self, text: str) -> str:
         """Markdown as a terminal can show it; as it stands where there is none."""
         return _rendered(text, self) if self.is_terminal else text.rstrip() + "\n"

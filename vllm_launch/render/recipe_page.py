@@ -211,7 +211,10 @@ def _note(note: Note, paper: Paper) -> list[str]:
         if (words := getattr(note.when, subject))
     ]
     where = f" ({', '.join(when)})" if when else ""
-    return [paper.heading(f"Note: {note.title}{where}"), *_indented(paper.markdown(note.body))]
+    return [
+        paper.heading(f"Note: {note.title}{where}"),
+        *_indented(paper.narrowed(2).markdown(note.body)),
+    ]
 
 
 def _indented(text: str) -> list[str]:
