@@ -16,9 +16,9 @@ def drift(locked: Any, here: Any, path: str = "") -> Iterator[tuple[str, str, st
         return
     if isinstance(locked, dict) and isinstance(here, dict):
         for key in dict.fromkeys((*locked, *here)):
-            below = f"{path}.{key}" if path else str(key)
+            below = f"{path}.{_shown(key)}" if path else _shown(key)
             yield from drift(locked.get(key), here.get(key), below)
-    elif _is_argv(path) and isinstance(locked, list) and isinstance(here, list):
+    elif _is_argv(path) and _are_words(locked) and _are_words(here):
         yield from _words(path, locked, here)
     elif _are_records(locked) and _are_records(here) and len(locked) == len(here):
         for number, (one, other) in enumerate(zip(locked, here, strict=True)):
@@ -31,13 +31,17 @@ def _is_argv(path: str) -> bool:
     return path.rpartition(".")[2] == "argv"
 
 
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 def _are_records(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
 def _named(entry: Any, number: int) -> str:
     """What a list's record is called: its own name, else its number."""
-    return str(entry.get("name", number))
+    return _shown(entry.get("name", number))
 
 
 def _words(path: str, locked: Sequence[str], here: Sequence[str]) -> Iterator[tuple[str, str, str]]:
@@ -45,9 +49,9 @@ def _words(path: str, locked: Sequence[str], here: Sequence[str]) -> Iterator[tu
     before, now = _flags(locked), _flags(here)
     for flag in dict.fromkeys((*before, *now)):
         if before.get(flag) != now.get(flag):
-            yield f"{path} {flag}".rstrip(), before.get(flag, _MARK), now.get(flag, _MARK)
+            yield f"{path} {_shown(flag)}".rstrip(), _shown(before.get(flag)), _shown(now.get(flag))
     if before == now:
-        yield f"{path} (order)", " ".join(locked), " ".join(here)
+        yield f"{path} (order)", _shown(" ".join(locked)), _shown(" ".join(here))
 
 
 def _flags(argv: Sequence[str]) -> dict[str, str]:
@@ -64,10 +68,15 @@ def _flags(argv: Sequence[str]) -> dict[str, str]:
 
 
 def _shown(value: Any) -> str:
+    """A value as text that does no harm to a terminal: a lock may be anybody's."""
+    return "".join(char for char in _text(value) if char.isprintable())
+
+
+def _text(value: Any) -> str:
     if value is None:
         return _MARK
     if isinstance(value, (list, tuple)):
-        return ", ".join(str(each) for each in value) or _MARK
+        return ", ".join(map(_text, value)) or _MARK
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(each)}" for key, each in value.items())
+        return ", ".join(f"{key} {_text(each)}" for key, each in value.items())
     return str(value)

@@ -94,3 +94,18 @@ def test_what_is_no_lock_is_refused(
 def test_a_flag_that_moved_alone_is_a_change_of_order() -> None:
     one, other = {"argv": ["a", "--x", "1", "--y"]}, {"argv": ["a", "--y", "--x", "1"]}
     assert list(drift(one, other)) == [("argv (order)", "a --x 1 --y", "a --y --x 1")]
+
+
+TAMPERED = {
+    "words that are none": ({"argv": ["a", 7, None]}, ("argv", "a, 7, —", "a, --x")),
+    "no words": ({"argv": "a --x"}, ("argv", "a --x", "a, --x")),
+    "an escape": ({"argv": ["a", "--x"], "d": "\x1b[31mred"}, ("d", "[31mred", "—")),
+    "a field with an escape": ({"argv": ["a", "--x"], "\x1b[2J": 1}, ("[2J", "1", "—")),
+}
+
+
+@pytest.mark.parametrize(("locked", "told"), TAMPERED.values(), ids=TAMPERED)
+def test_a_lock_that_somebody_wrote_by_hand_does_no_harm(
+    locked: dict[str, object], told: tuple[str, str, str]
+) -> None:
+    assert list(drift(locked, {"argv": ["a", "--x"]})) == [told]

@@ -32,7 +32,7 @@ class DoesNotHold(Exception):
 def document(reply: Reply) -> Any:
     """An answer's JSON. Raises DoesNotHold for an error, and for what is none or not whole."""
     if reply.status == 401:
-        raise DoesNotHold("401: it asks for a key", "export VLLM_API_KEY=… before")
+        raise DoesNotHold("401: it asks for a key", "export VLLM_API_KEY=…, the server's own")
     if reply.status != 200:
         raise DoesNotHold(f"{reply.status}: {_complaint(reply)}".rstrip(": "))
     if reply.cut:
