@@ -56,14 +56,22 @@ def test_an_installed_package_has_its_recipes_inside(
     assert libraries.bundled().directory == str(tmp_path / "vllm_launch" / "recipes")
 
 
-@pytest.mark.parametrize("make", [lambda path: path, Path.touch, Path.mkdir])
-def test_what_is_no_recipes_directory(tmp_path: Path, make: Callable[[Path], object]) -> None:
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda path: path, "it is not there"),
+        (Path.touch, "it is a file"),
+        (Path.mkdir, "it has no models/ folder"),
+    ],
+    ids=["nothing", "a file", "an empty one"],
+)
+def test_what_is_no_recipes_directory(
+    tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
     make(tmp_path / "x")
     with pytest.raises(UsageError) as caught:
         libraries.foreign(str(tmp_path / "x"))
-    assert str(caught.value) == (
-        f"{tmp_path / 'x'} is no recipes directory: it has no models/ folder"
-    )
+    assert str(caught.value) == f"{tmp_path / 'x'} is no recipes directory: {why}"
     assert caught.value.hint == "name the folder that holds taxonomy.yaml, strategies/ and models/"
 
 

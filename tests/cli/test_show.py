@@ -214,7 +214,10 @@ def test_the_benchmark_is_of_the_variant_chosen(operator: Operator, directory: P
 def test_a_choice_that_cannot_be_is_an_error(operator: Operator, directory: Path) -> None:
     ran = operator.run(*words(directory, "--variant", "fp4"))
     assert ran.status == 2
-    assert ran.error == "error: org/Model has no variant 'fp4'\n  variants: default, fp8\n"
+    assert (
+        ran.error
+        == "error: org/Model has no variant 'fp4'\n  did you mean 'fp8'? variants: default, fp8\n"
+    )
 
 
 def test_what_a_recipe_lacks_is_said(operator: Operator, directory: Path) -> None:
