@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No verdict on the speed of the machine, nothing written beside the sources, and the same examples
@@ -14,3 +17,9 @@ _ANYWHERE = settings(
 settings.register_profile("steady", _ANYWHERE, derandomize=True)
 settings.register_profile("search", _ANYWHERE, derandomize=False)
 settings.load_profile("steady")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """How many run at once with -n auto: one more than can compute, for tests wait as well."""
+    return len(os.sched_getaffinity(0)) + 1

@@ -287,7 +287,7 @@ def test_fix_mends_overlays_too(run: Run, recipe_file: Callable[[str], Path]) ->
     overlay = root / "overlays" / "org" / "repo.yaml"
     overlay.parent.mkdir(parents=True)
     overlay.write_text('model:\n  base_args+: ["--max-num-seqs 64"]  # here\n')
-    done = run("--recipes-dir", str(root), "recipes", "lint", "--fix")
+    done = run("recipes", "lint", str(root), "--fix")
     assert done.returncode == 0, done.stdout
     assert overlay.read_text() == 'model:\n  base_args+: ["--max-num-seqs", "64"]  # here\n'
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from tests import ports
+
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "scancel", "scontrol", "squeue")
 PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 GPUS = 8
@@ -81,6 +83,7 @@ class Cluster:
         }
         self.env = {"SLURM_CONF": str(directory / "slurm.conf"), "PATH": PATH}
         self._daemons: list[subprocess.Popen[bytes]] = []
+        self._held = contextlib.ExitStack()
 
     def start(self) -> None:
         (self.directory / "state").mkdir()
@@ -105,6 +108,7 @@ class Cluster:
                 daemon.kill()
                 daemon.wait()
         until(lambda: not self._left(), "the end of all daemons")
+        self._held.close()
 
     def _left(self) -> list[str]:
         """Daemons and their helpers that still run."""
@@ -157,12 +161,12 @@ class Cluster:
 
     def _configure(self) -> None:
         host = socket.gethostname().partition(".")[0]
-        port, *ports = _free_ports(len(self.names) + 1)
+        port, *nodes = [self._held.enter_context(ports.held("")) for _ in ("", *self.names)]
         user = subprocess.run(
             ["id", "-un"], capture_output=True, text=True, check=True
         ).stdout.strip()
         text = _CONFIG.format(host=host, port=port, user=user, directory=self.directory)
-        for name, own in zip(self.names, ports, strict=True):
+        for name, own in zip(self.names, nodes, strict=True):
             text += (
                 f"NodeName={name} NodeHostname={host} NodeAddr={self.address[name]} Port={own} "
                 f"CPUs=8 RealMemory=1000 Gres=gpu:{GPUS}\n"
@@ -174,14 +178,6 @@ class Cluster:
             for device in _devices()
         )
         (self.directory / "gres.conf").write_text(gres, encoding="utf-8")
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def _devices() -> list[str]:

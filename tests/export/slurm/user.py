@@ -41,11 +41,6 @@ listening.bind((address, int(port)))
 listening.listen()
 record = {{"argv": argv[1:], "env": env, "pid": os.getpid(), "node": env["SLURMD_NODENAME"],
           "group": os.getpgrp(), "files": read}}
-name = os.path.join(env["RECORDS"], "%s-%d" % (os.path.basename(argv[0]), os.getpid()))
-with open(name + ".part", "w") as file:
-    json.dump(record, file)
-os.rename(name + ".part", name)
-print("serving", flush=True)
 if os.fork() == 0:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     while True:
@@ -53,6 +48,11 @@ if os.fork() == 0:
         with client:
             if client.recv(100).startswith(b"GET /health"):
                 client.sendall(b"HTTP/1.1 200 OK\\r\\n\\r\\n")
+print("serving", flush=True)
+name = os.path.join(env["RECORDS"], "%s-%d" % (os.path.basename(argv[0]), os.getpid()))
+with open(name + ".part", "w") as file:
+    json.dump(record, file)
+os.rename(name + ".part", name)  # the last of all: who finds it finds the rest
 signal.sigwait([signal.SIGTERM])
 print("ended", flush=True)
 """
