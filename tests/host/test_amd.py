@@ -15,6 +15,7 @@ import pytest
 from tests.host import amd_tree, amdsmi_stub
 from tests.host.machines import Machine
 from vllm_launch.host import amd, amd_smi, amd_sysfs, drivers, facts
+from vllm_launch.host.child import SECONDS
 from vllm_launch.model.host import GpuProcess, HostFacts
 
 Files = Callable[[dict[str, str]], str]
@@ -492,7 +493,9 @@ def test_an_amdsmi_of_no_use_leaves_the_kernel(
     outcome: str,
 ) -> None:
     library(source)
-    (host,) = drivers.read_drivers({"AMD GPUs": amd.read}, files(amd_tree.mi355x()))
+    (host,) = drivers.finish(
+        drivers.begin({"AMD GPUs": amd.read}, files(amd_tree.mi355x()), SECONDS), SECONDS
+    )
     assert len(host.gpus) == 8
     assert host.looked_for[0][0] == amd.LIBRARY
     assert host.looked_for[0][1].startswith(outcome)

@@ -51,6 +51,12 @@ def says_much(root: str, seconds: float) -> HostFacts:
     return HostFacts(looked_for=(("much", "x" * 1_000_000),))
 
 
+def answers(
+    reads: dict[str, drivers.Read], root: str, seconds: float = child.SECONDS
+) -> list[HostFacts]:
+    return drivers.finish(drivers.begin(reads, root, seconds), seconds)
+
+
 @pytest.mark.parametrize(
     ("read", "expected"),
     [
@@ -73,7 +79,7 @@ def test_a_read_in_a_child(
     capfd: pytest.CaptureFixture[str], read: drivers.Read, expected: HostFacts
 ) -> None:
     before = children()
-    assert drivers.read_drivers({"GPUs": read}, "/") == [expected]
+    assert answers({"GPUs": read}, "/") == [expected]
     assert capfd.readouterr() == ("", "")
     assert children() <= before
 
@@ -81,7 +87,7 @@ def test_a_read_in_a_child(
 def test_one_that_hangs_holds_nobody_up() -> None:
     before, started = children(), time.monotonic()
     reads = {"one": hangs, "two": healthy, "three": hangs}
-    one, two, three = drivers.read_drivers(reads, "/", 2.5)
+    one, two, three = answers(reads, "/", 2.5)
     assert time.monotonic() - started < MOST_SECONDS
     assert one.looked_for == (("one", "no answer in 2.5 s: the driver hangs"),)
     assert two == healthy("", 0)
@@ -94,7 +100,7 @@ def test_without_another_process_it_is_read_here(monkeypatch: pytest.MonkeyPatch
         raise OSError("no process to be had")
 
     monkeypatch.setattr(os, "fork", refuse)
-    one, two = drivers.read_drivers({"one": healthy, "two": raises}, "/")
+    one, two = answers({"one": healthy, "two": raises}, "/")
     assert one == healthy("", 0)
     assert two.looked_for == (("two", "failed: RuntimeError: no such luck"),)
 
@@ -106,7 +112,7 @@ def test_an_interrupt_leaves_no_child_behind(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(child, "_receive", interrupted)
     before = children()
     with pytest.raises(KeyboardInterrupt):
-        drivers.read_drivers({"one": hangs}, "/")
+        answers({"one": hangs}, "/")
     assert children() <= before
 
 

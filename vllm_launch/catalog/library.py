@@ -152,11 +152,12 @@ class Library:
         for a file that cannot be read as YAML or JSON at all.
         """
         from .format import RECIPE
-        from .published import as_recipe
         from .references import check, unlinked
 
         root, reading = self._open(path, recipe_id)
         if path.endswith(".json"):
+            from .published import as_recipe
+
             root = as_recipe(root)
         below = root
         for overlay in self.overlays_of(recipe_id):

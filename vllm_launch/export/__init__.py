@@ -38,10 +38,10 @@ class ExportFile(Record):
     keep: bool = False  # one that is there already stays as it is
 
 
-def commented(brief: Brief, mark: str = "#") -> str:
+def commented(brief: Brief) -> str:
     """The header as comment lines. Whatever is in it, none goes on outside of its comment."""
     lines = [line for text in brief.header for line in text.splitlines() or [""]]
-    return "".join(f"{mark} {_shown(line)}".rstrip() + "\n" for line in lines)
+    return "".join(f"# {_shown(line)}".rstrip() + "\n" for line in lines)
 
 
 def _shown(line: str) -> str:

@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 _TO_REPORT = 0.5  # seconds of it, for the answers of those devices that did not hang
 
 
-def read_drivers(
-    reads: Mapping[str, Read], root: str, seconds: float = child.SECONDS
-) -> list[HostFacts]:
-    """What each read finds, or facts that say why it found nothing."""
-    return finish(begin(reads, root, seconds), seconds)
-
-
 def begin(reads: Mapping[str, Read], root: str, seconds: float) -> dict[str, Child | HostFacts]:
     """Start the reads. One that no process can be had for is done here and now."""
     share = max(seconds - _TO_REPORT, seconds / 2)

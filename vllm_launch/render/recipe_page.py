@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.record import Record
-from .benchmark import benchmark_command
+from ..resolve.benchmark import BENCH, options_of
 from .origin import origin_lines
 from .shell import command
 from .summary import choice_line, notes_that_apply
@@ -28,6 +28,13 @@ class Shown(Record):
     origin: Origin
     offload: Mapping[str, str]  # KV offload options and stores, with what they are
     deployment: Deployment | None = None  # None: nothing was chosen
+
+
+def benchmark_command(shown: Shown) -> list[str]:
+    """``vllm bench serve`` with the recipe's settings, for the model of the variant."""
+    deployment, recipe = shown.deployment, shown.recipe
+    model = deployment.processes[0].model if deployment else recipe.model.model_id
+    return [*BENCH, "--model", model, *(w for words in options_of(recipe.benchmark) for w in words)]
 
 
 class Asked(Record):

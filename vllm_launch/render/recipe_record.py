@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .benchmark import benchmark_command
 from .origin import origin_record
+from .recipe_page import benchmark_command
 from .summary import notes_that_apply
 
 TYPE_CHECKING = False

@@ -26,7 +26,7 @@ class Disaggregated(Resolution):
 
     def deployment(self) -> Deployment:
         """A prefill and a decode pool, and the router. Raises UsageError or NothingFits."""
-        choice = self.choice
+        choice, store = self.choice, self.offload.store if self.offload else None
         if choice.request.tp is not None:
             self.check_tp()
         plans = [
@@ -49,7 +49,7 @@ class Disaggregated(Resolution):
             router_port=router.port,
             router_source=router.where if router.where.file else self.strategy.where,
             pools_shared=plans[0].shared,
-            store=store_plan(self.offload.store, 1) if self.offload.store else None,
+            store=store_plan(store, 1) if store else None,
         )
 
     def _member(self, pool: PoolPlan, rank: int) -> ProcessPlan:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ..model.recipe import Recipe
     from ..model.source import Arguments, Variables
     from ..model.strategy import KvStore, Strategy
-    from ..model.taxonomy import KvOffloadOption, Taxonomy
+    from ..model.taxonomy import Companion, KvOffloadOption, Taxonomy
 
 
 class Offload(Record):
-    """What was picked. At most one of option and store."""
+    """What was picked: an option or a store."""
 
     option: KvOffloadOption | None = None
     store: KvStore | None = None
@@ -35,14 +35,16 @@ class Offload(Record):
         return self.store.pd.prefill.args if role == "prefill" else self.store.pd.decode.args
 
     @property
+    def companion(self) -> Companion | None:
+        """What an option runs beside each server."""
+        return self.option.companion if self.option is not None else None
+
+    @property
     def env(self) -> Variables:
         """The variables of every server."""
         if self.option is not None:
             return self.option.env
         return self.store.vllm.env if self.store is not None else ()
-
-
-_NOWHERE = Offload()
 
 
 def offload_of(
@@ -51,7 +53,7 @@ def offload_of(
     strategy: Strategy,
     taxonomy: Taxonomy,
     kv_store: Callable[[str], KvStore],
-) -> Offload:
+) -> Offload | None:
     """The KV offload option of a choice, or the store that it names instead.
 
     Raises UsageError or NothingFits for what does not go with the recipe, strategy or hardware.
@@ -75,7 +77,7 @@ def offload_of(
         )
     if store is not None:
         return Offload(store=store, instances=instances or store.default_instances)
-    return _NOWHERE if option is None else Offload(option=option)
+    return Offload(option=option) if option is not None else None
 
 
 def _store(name: str, taxonomy: Taxonomy, kv_store: Callable[[str], KvStore]) -> KvStore:

@@ -7,7 +7,6 @@ from ..model.deployment import Deployment, ProcessPlan
 from ..model.source import Source
 from .arguments import first_place_last_value, last_wins
 from .features import flags_of
-from .offload import offload_of
 from .presets import find, tuned, tunings
 
 TYPE_CHECKING = False
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ..model.recipe import Tuning, Variant
     from ..model.source import Arguments, Variables
     from .layers import Layers
+    from .offload import Offload
     from .resolver import Resolver
 
 
@@ -34,9 +34,7 @@ class Resolution:
         self.blocks: tuple[Tuning, ...] = ()
         if choice.preset is not None:
             self.blocks = tunings(*find(self.recipe, choice.preset, choice.point))
-        self.offload = offload_of(
-            choice, self.recipe, self.strategy, resolver.taxonomy, resolver.kv_store
-        )
+        self.offload = self._offload()
         self.feature_args, self.feature_env = self._features()
         self.notes = (*choice.notes, *self._overridden())
 
@@ -49,6 +47,17 @@ class Resolution:
             f"{own[flag]} replaces {' '.join(tokens)}, which this model needs"
             for flag, tokens, _ in self.recipe.model.mandatory_args
             if own.get(flag) not in (None, " ".join(tokens))
+        )
+
+    def _offload(self) -> Offload | None:
+        """Where KV cache goes; None where nothing but the GPUs' memory is asked for."""
+        if self.choice.kv_offload is None and self.choice.request.instances is None:
+            return None
+        from .offload import offload_of
+
+        resolver = self.resolver
+        return offload_of(
+            self.choice, self.recipe, self.strategy, resolver.taxonomy, resolver.kv_store
         )
 
     def _features(self) -> tuple[Arguments, Variables]:
@@ -85,7 +94,7 @@ class Resolution:
         """
         request = self.choice.request
         layers = layer.before + parallel + layer.after + self.feature_args
-        layers += self.offload.args(pool)
+        layers += self.offload.args(pool) if self.offload else ()
         arguments = last_wins(layers)
         if self.blocks:
             arguments = tuned(arguments, self.blocks, self._flags_off())
@@ -96,7 +105,8 @@ class Resolution:
         if own:
             arguments = last_wins((*arguments, *own))
             layers += own
-        variables = layer.env_before + self.offload.env + placed + layer.env_after
+        variables = layer.env_before + (self.offload.env if self.offload else ())
+        variables += placed + layer.env_after
         variables += self.feature_env
         for block in self.blocks:
             variables += block.env
@@ -121,16 +131,15 @@ class Resolution:
         *,
         deploy_type: str,
         processes: tuple[ProcessPlan, ...],
-        router: str | None,
-        router_port: int | None,
-        router_source: Source | None,
+        router: str | None = None,
+        router_port: int | None = None,
+        router_source: Source | None = None,
         pools_shared: bool = False,
-        store: KvStorePlan | None,
+        store: KvStorePlan | None = None,
     ) -> Deployment:
         """The deployment of these processes, with the image and what the choice says of it."""
         image, source = self._image()
-        option = self.offload.option
-        companion = option.companion if option is not None else None
+        companion = self.offload.companion if self.offload else None
         return Deployment(
             recipe=self.recipe,
             choice=self.choice,

@@ -6,7 +6,6 @@ from ..model.source import Source
 from .parallelism import LOCAL_RANKS, Layout, local_ranks
 from .presets import forced_tp
 from .resolution import Resolution
-from .stores import instance_router, store_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,22 +18,27 @@ class Serving(Resolution):
 
     def deployment(self) -> Deployment:
         """The engine's processes, rank by rank. Raises UsageError or NothingFits."""
-        choice, store, instances = self.choice, self.offload.store, self.offload.instances
+        choice, store = self.choice, self.offload.store if self.offload else None
         forced = forced_tp(self.blocks, choice.hardware) if self.blocks else None
         if choice.request.tp is not None:
             self.check_tp()
             setter = choice.request.setter("tp", "--tp")
             forced = (choice.request.tp, Source(layer="operator", detail=setter))
         tp, source = self.resolver.tensor_parallel(choice, forced)
-        head = "$VLLM_INSTANCE_1" if store and instances > 1 else "$HEAD_IP"
+        instances = self.offload.instances if self.offload else 1
+        head = "$VLLM_INSTANCE_1" if instances > 1 else "$HEAD_IP"
         processes = tuple(self._engine(rank, tp, source, head) for rank in range(choice.nodes))
+        if store is None:
+            return self.assembled(deploy_type=self.strategy.deploy_type, processes=processes)
+        from .stores import instance_router, store_plan
+
         return self.assembled(
-            deploy_type=store.deploy_type if store else self.strategy.deploy_type,
+            deploy_type=store.deploy_type,
             processes=processes,
-            router=instance_router(store, instances, processes[0]) if store else None,
-            router_port=store.router.port if store else None,
-            router_source=store.router.where if store else None,
-            store=store_plan(store, instances) if store else None,
+            router=instance_router(store, instances, processes[0]),
+            router_port=store.router.port,
+            router_source=store.router.where,
+            store=store_plan(store, instances),
         )
 
     def _engine(self, rank: int, tp: int, source: Source, head: str) -> ProcessPlan:
@@ -49,7 +53,13 @@ class Serving(Resolution):
     def _node(self, rank: int, tp: int, source: Source, head: str, local: int) -> ProcessPlan:
         choice = self.choice
         multi_node = self.strategy.deploy_type == "multi_node"
-        first = "instance" if self.offload.store else "head" if multi_node else "server"
+        first = (
+            "instance"
+            if self.offload and self.offload.store
+            else "head"
+            if multi_node
+            else "server"
+        )
         layout = Layout(
             gpus=choice.hardware.gpu_count, tp=tp, nodes=choice.nodes, rank=rank, head=head,
             source=source, local=local,
