@@ -189,3 +189,46 @@ def test_an_empty_list_narrows_nothing() -> None:
 def test_no_memory_figure_is_none_that_fits_one_gpu() -> None:
     resolver = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 0}}")
     assert server(resolver).number("--tensor-parallel-size") == 8
+
+
+@pytest.mark.parametrize(
+    ("keys", "request_", "reason"),
+    [
+        pytest.param({}, {"nodes": 3}, ("3", "asked for"), id="asked for"),
+        pytest.param(
+            {"variants": {"v": {"precision": "bf16", "vram_minimum_gb": 2300}}},
+            {},
+            ("3", "2300 GB are needed, and a node has 1128 GB"),
+            id="the weights",
+        ),
+        pytest.param(
+            {"strategy_min_gpus": 32},
+            {},
+            ("4", "the recipe asks for 32 GPUs, and a node has 8"),
+            id="the recipe's floor",
+        ),
+        pytest.param(
+            {},
+            {"strategy": "multi_node_tp"},
+            ("2", "the strategy is for several"),
+            id="the strategy",
+        ),
+        pytest.param(
+            {
+                "presets": {
+                    "p": {"hardware": "h200", "strategy": "multi_node_tp", "select": {"nodes": 2}}
+                }
+            },
+            {"preset": "p"},
+            ("2", "the preset p sets it"),
+            id="a preset",
+        ),
+    ],
+)
+def test_why_there_are_several_nodes_is_told(
+    keys: dict[str, Any], request_: dict[str, Any], reason: tuple[str, str]
+) -> None:
+    choice = choose(recipe(keys), **{"hardware": "h200", **request_})
+    told_ = [each[1:] for each in choice.reasons if each[0] == "nodes"]
+    assert told_ == [reason]
+    assert choice.nodes == int(reason[0])

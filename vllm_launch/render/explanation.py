@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..model.source import Source
 
 _WIDTH = 78
-_SUBJECTS = ("hardware", "variant", "strategy")
+_SUBJECTS = ("hardware", "variant", "strategy", "nodes")
 
 
 def explanation(
@@ -103,7 +103,8 @@ def _choices(deployment: Deployment, set_by: Callable[[str], str]) -> Iterator[s
         setter = set_by(subject)
         yield f"  {subject:9} {picked}: {why}{f' by {setter}' if setter else ''}"
     choice = deployment.choice
-    yield f"  {'nodes':9} {choice.nodes}"
+    if all(subject != "nodes" for subject, _, _ in choice.reasons):
+        yield f"  {'nodes':9} {choice.nodes}"
     for name, mode in choice.features:
         yield f"  {'feature':9} {name}{f' in mode {mode}' if mode else ''}"
     if choice.kv_offload:

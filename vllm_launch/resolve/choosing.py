@@ -25,7 +25,7 @@ class Choosing:
         """Keep why something was picked."""
         self.reasons.append((subject, picked, why))
 
-    def set_by(self, asked: str | None) -> str:
+    def set_by(self, asked: object) -> str:
         """Who names something: the operator where they ask for it, else the preset."""
         return "asked for" if asked else f"the preset {self.request.preset} sets it"
 

@@ -21,6 +21,8 @@ _MULTI_NODE_PREFERENCE = ("multi_node_tp", "multi_node_dep", "multi_node_tep")
 def pick_nodes(choosing: Choosing, variant: Variant, hardware: HardwareProfile) -> int:
     """The nodes asked for, or as many as the weights need."""
     if choosing.nodes is not None:
+        why = choosing.set_by(choosing.request.nodes)
+        choosing.because("nodes", str(choosing.nodes), why)
         return choosing.nodes
     if choosing.request.profile is not None or not hardware.scalable:
         return 1
@@ -39,8 +41,18 @@ def pick_nodes(choosing: Choosing, variant: Variant, hardware: HardwareProfile) 
             f"the weights of variant {variant.id} need {enough} nodes of {hardware.id}; this "
             f"is the layout for {least}: name --hardware to plan for real nodes"
         )
-        return least
+        enough = least
+    choosing.because("nodes", str(enough), _why_several(needed, floor, enough, hardware))
     return enough
+
+
+def _why_several(needed: float, floor: int, nodes: int, hardware: HardwareProfile) -> str:
+    """What asks for so many nodes: the weights, the recipe's floor, or the layout alone."""
+    if needed > (nodes - 1) * hardware.vram_gb:
+        return f"{needed:g} GB are needed, and a node has {hardware.vram_gb:g} GB"
+    if floor > (nodes - 1) * hardware.gpu_count:
+        return f"the recipe asks for {floor} GPUs, and a node has {hardware.gpu_count}"
+    return "the strategy is for several"
 
 
 def _automatic(choosing: Choosing, hardware: HardwareProfile) -> tuple[str, ...]:
