@@ -32,20 +32,8 @@ def container_setup(
         return None
     _require_image(plan.deployment)
     cache, inside = _hub_cache()
-    models = [process.model for process in plan.processes if process.model.startswith("/")]
-    for path in (cache, *models):
-        if ":" in path:
-            raise UsageError(
-                f"{engine} cannot mount {path}: there is a colon in it",
-                hint="make a link to it under another name",
-            )
-    shared = plan.deployment.on_host_network
-    if settings["host"] and shared and settings["role"] != "router":
-        raise UsageError(
-            f"{settings.source('host')}: these containers use the machine's network, where "
-            "nothing is published",
-            hint="hand the address to vLLM itself: -- --host ADDR",
-        )
+    _refuse_colons(plan, engine, cache)
+    _refuse_host(plan, settings)
     facts = plan.facts
     devices = plan.deployment.choice.devices
     return ContainerSetup(
@@ -60,8 +48,30 @@ def container_setup(
         devices=(devices or ()) if facts is not None else (),
         **_kept_container(plan, settings),
         publish=_publish(settings["host"] or ""),
-        host_network=shared,
+        host_network=plan.deployment.on_host_network,
     )
+
+
+def _refuse_colons(plan: Plan, engine: str, cache: str) -> None:
+    """Raise UsageError for a path that an engine would take for two."""
+    models = [process.model for process in plan.processes if process.model.startswith("/")]
+    for path in (cache, *models):
+        if ":" in path:
+            raise UsageError(
+                f"{engine} cannot mount {path}: there is a colon in it",
+                hint="make a link to it under another name",
+            )
+
+
+def _refuse_host(plan: Plan, settings: Settings) -> None:
+    """Raise UsageError for --host where containers publish nothing."""
+    published = not plan.deployment.on_host_network or settings["role"] == "router"
+    if settings["host"] and not published:
+        raise UsageError(
+            f"{settings.source('host')}: these containers use the machine's network, where "
+            "nothing is published",
+            hint="hand the address to vLLM itself: -- --host ADDR",
+        )
 
 
 def _require_image(deployment: Deployment) -> None:

@@ -93,21 +93,9 @@ class Resolution:
         ``pool`` is the role of a pool's process. Raises RecipeError for JSON that cannot be merged.
         """
         request = self.choice.request
-        layers = layer.before + parallel + layer.after + self.feature_args
-        layers += self.offload.args(pool) if self.offload else ()
-        arguments = last_wins(layers)
-        if self.blocks:
-            arguments = tuned(arguments, self.blocks, self._flags_off())
-            layers += tuple(argument for block in self.blocks for argument in block.args)
-        own = dict(request.pool_args).get(role, ()) if request.pool_args else ()
-        if request.args_role in (None, role):
-            own += request.args
-        if own:
-            arguments = last_wins((*arguments, *own))
-            layers += own
+        arguments, layers = self._arguments(role, layer, parallel, pool)
         variables = layer.env_before + (self.offload.env if self.offload else ())
-        variables += placed + layer.env_after
-        variables += self.feature_env
+        variables += placed + layer.env_after + self.feature_env
         for block in self.blocks:
             variables += block.env
         variables += request.env
@@ -120,6 +108,25 @@ class Resolution:
             variables=first_place_last_value(variables),
             variable_layers=variables,
         )
+
+    def _arguments(
+        self, role: str, layer: Layers, parallel: Arguments, pool: str | None
+    ) -> tuple[Arguments, Arguments]:
+        """The arguments that hold, and all that were put forward."""
+        request = self.choice.request
+        layers = layer.before + parallel + layer.after + self.feature_args
+        layers += self.offload.args(pool) if self.offload else ()
+        arguments = last_wins(layers)
+        if self.blocks:
+            arguments = tuned(arguments, self.blocks, self._flags_off())
+            layers += tuple(argument for block in self.blocks for argument in block.args)
+        own = dict(request.pool_args).get(role, ()) if request.pool_args else ()
+        if request.args_role in (None, role):
+            own += request.args
+        if own:
+            arguments = last_wins((*arguments, *own))
+            layers += own
+        return arguments, layers
 
     def _flags_off(self) -> set[str]:
         """The flags of the features that the operator switched off."""
