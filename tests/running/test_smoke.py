@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from tests.running.conftest import Playing
 from tests.running.player import CALL, MODEL
+from vllm_launch.running import http
 from vllm_launch.running.address import parsed
 from vllm_launch.running.promise import Promise
 from vllm_launch.running.smoke import run
 
 ALL = Promise(models=(MODEL,), tools=True, reasoning=True, image=True)
 KEY = "the-right-key"
+STREAM = b'{"model": "m", "stream": true}'
 NAMES = ["model", "completion", "streaming", "tool call", "reasoning", "image"]
 
 
@@ -199,6 +203,18 @@ def test_a_stream_that_stalls_has_an_end(play: Playing) -> None:
     assert found["streaming"].what == (
         "the stream is cut off after 1 pieces: the answer was not whole after 2 s"
     )
+
+
+def test_an_end_by_the_sockets_own_clock_is_the_same(
+    play: Playing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_deadline", lambda *_: nullcontext(threading.Event()))
+    reply = http.exchange(
+        parsed(play(stalls=1).url),
+        http.Asked(method="POST", path="/v1/completions", body=STREAM),
+        1,
+    )
+    assert reply.cut == "the answer was not whole after 1 s"
 
 
 def test_words_of_a_model_do_no_harm_to_a_terminal(play: Playing) -> None:

@@ -122,6 +122,8 @@ def _read(
         while size <= most and (chunk := response.read1(_CHUNK)):
             chunks.append(chunk)
             size += len(chunk)
+    except TimeoutError:  # a silence of all the seconds there are
+        expired.set()
     except (OSError, http.client.HTTPException, ValueError):
         cut = "the connection ended in the middle of the answer"
     if wanted is not None and size < wanted:
