@@ -7,7 +7,7 @@ from .features import feature_layer
 from .images import image_for
 from .layers import layers
 from .memo import Memo
-from .parallelism import parallel_arguments, tensor_parallel_size
+from .parallelism import Layout, parallel_arguments, tensor_parallel_size
 from .serving import Serving
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import HardwareProfile, Taxonomy
     from .layers import Layers
-    from .parallelism import Layout
 
 _USUAL_NODES = 64  # what more of them are told is not remembered: there is no end to their number
 
@@ -105,16 +104,24 @@ class Resolver:
         size = hardware.gpu_count, hardware.vram_gb
         return self._memo(("tp", choice.variant, hardware.id, size, choice.strategy), work)
 
-    def parallel(self, strategy: Strategy, layout: Layout) -> Arguments:
-        """The parallelism flags of one node."""
-        if layout.nodes > _USUAL_NODES:
-            return parallel_arguments(strategy, layout)
-        key = (
-            "parallel", strategy.name, layout.gpus, layout.tp, layout.nodes, layout.rank,
-            layout.head, layout.local, id(layout.source),
-        )  # fmt: skip
-        # The layout is kept too: as long as it lives, no other source has that identity.
-        return self._memo(key, lambda: (layout, parallel_arguments(strategy, layout)))[1]
+    def parallel(
+        self, strategy: Strategy, choice: Choice, rank: int, tp: int, source: Source,
+        head: str, local: int,
+    ) -> Arguments:  # fmt: skip
+        """The parallelism flags of one node; the other parameters are those of Layout."""
+        gpus, nodes = choice.hardware.gpu_count, choice.nodes
+
+        def work() -> tuple[Source, Arguments]:
+            layout = Layout(
+                gpus=gpus, tp=tp, nodes=nodes, rank=rank, head=head, source=source, local=local
+            )
+            return source, parallel_arguments(strategy, layout)
+
+        if nodes > _USUAL_NODES:
+            return work()[1]
+        # The source is kept too: as long as it lives, no other one has its identity.
+        key = ("parallel", strategy.name, gpus, tp, nodes, rank, head, local, id(source))
+        return self._memo(key, work)[1]
 
     def _named(self, choice: Choice) -> tuple[Variant, Strategy]:
         """A choice's variant and strategy."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.source import Source
-from .parallelism import LOCAL_RANKS, Layout, local_ranks
+from .parallelism import LOCAL_RANKS, local_ranks
 from .presets import forced_tp
 from .resolution import Resolution
 
@@ -60,15 +60,11 @@ class Serving(Resolution):
             if multi_node
             else "server"
         )
-        layout = Layout(
-            gpus=choice.hardware.gpu_count, tp=tp, nodes=choice.nodes, rank=rank, head=head,
-            source=source, local=local,
-        )  # fmt: skip
         return self.process_plan(
             role=first if rank == 0 else "worker",
             rank=rank,
             layer=self.resolver.layers(choice, None),
-            parallel=self.resolver.parallel(self.strategy, layout),
+            parallel=self.resolver.parallel(self.strategy, choice, rank, tp, source, head, local),
             placed=self._device_mask(),
         )
 
