@@ -57,7 +57,7 @@ class NothingFits(LaunchError):
 
 
 class CheckFailed(LaunchError):
-    """A preflight check failed; nothing was started."""
+    """A check, a test of a server or a lock did not hold: nothing was started, or it was ended."""
 
     code = "check_failed"
     exit_status = 4

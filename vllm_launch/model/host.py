@@ -97,7 +97,6 @@ class HostFacts(Record):
     """One machine, as seen at one time."""
 
     hostname: str | None = None  # only where it was asked for
-
     gpus: tuple[Gpu, ...] = ()
     cpu_model: str | None = None
     cpu_arch: str | None = None  # "x86_64" or "aarch64"

@@ -76,7 +76,8 @@ RUNTIME = (
            help="The address that the server listens on."),
     Option(name="env", flags=("-e", "--env"), metavar="K=V", many=True,
            help="Set a variable; NAME alone passes on the one that is set."),
-    Option(name="name", flags=("--name",), metavar="NAME", help="The container's name."),
+    Option(name="name", flags=("--name",), metavar="NAME",
+           help="The container's name; with --wait and --detach the server's."),
     Option(name="hardened", flags=("--hardened",), kind="flag",
            help="A container with only the capabilities that the plan needs."),
 )  # fmt: skip
