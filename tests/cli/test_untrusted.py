@@ -65,6 +65,14 @@ def test_what_a_recipe_reaches_for_is_said(
     assert f"# note: {told}" in ran.err
 
 
+def test_a_placeholder_of_a_server_that_stands_alone_is_said(
+    operator: Operator, foreign: Path
+) -> None:
+    ran = operator.run(*write(foreign, "{NODE: $HOME}"), "--dry-run")
+    assert ran.status == 0, ran.error
+    assert "# not filled in: $HOME: give --endpoint HOME=…" in ran.err
+
+
 def test_the_operators_token_wins_over_a_recipes(operator: Operator, foreign: Path) -> None:
     operator.install("vllm")
     ran = operator.run(*write(foreign, "{HF_TOKEN: stolen}"), env={"HF_TOKEN": "mine"})

@@ -100,6 +100,7 @@ def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
     if placeholders(process):
         from ..resolve.parts import parts
         from ..resolve.placeholders import unfilled
+        from .filling import Unfilled
 
         left = unfilled(parts(plan.deployment)[0])
         plan = plan.replace(unfilled=tuple(Unfilled(name=name) for name in left))
