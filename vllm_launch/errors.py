@@ -93,6 +93,12 @@ def instead(word: str, what: str, names: Iterable[str]) -> str:
     return " ".join(filter(None, (did_you_mean(word, names), all_of_them)))
 
 
+def first_of(names: Sequence[str], most: int) -> list[str]:
+    """Names to be told: all, or the first ``most`` and how many more there are."""
+    left = len(names) - most
+    return [*names[:most], f"and {left} more"] if left > 0 else list(names)
+
+
 def not_json(content: str | bytes, error: Exception) -> str:
     """Why a content is not JSON, with the place, in an operator's words."""
     if not content.strip():

@@ -220,7 +220,7 @@ def test_the_choices_and_why(operator: Operator) -> None:
     assert choices[:4] == [
         "hardware mi355x: asked for by --hardware",
         "variant mxfp4: the preset mi355x_agentx sets it",
-        "strategy single_node_tp: the preset sets it",
+        "strategy single_node_tp: the preset mi355x_agentx sets it",
         "nodes 1",
     ]
     assert "feature spec_decoding in mode eagle3_gqa" in choices

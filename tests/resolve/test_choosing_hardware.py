@@ -110,7 +110,7 @@ class TestHardware:
         assert choice.hardware.id == "gb200"
         assert why(choice, "hardware") == "the preset gb200_agentx sets it"
         assert why(choice, "variant") == "the preset gb200_agentx sets it"
-        assert why(choice, "strategy") == "the preset sets it"
+        assert why(choice, "strategy") == "the preset gb200_agentx sets it"
 
     def test_devices_narrow_the_profile(self) -> None:
         hardware = choose(own(M31), hardware="b300", devices=("2", "5")).hardware

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import CheckFailed, UsageError
+from ..errors import CheckFailed, UsageError, first_of
 from ..launch import become, program_path
 from ..render.shell import quote
 from ..streams import remark
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from .plan import Plan
 
-_SHOWN = 8  # names in one line
+_SHOWN = 12  # names in one line
 
 
 def execute(
@@ -80,9 +80,9 @@ def _one_part(plan: Plan, settings: Settings) -> Part:
     if len(servers) == 1 and settings["role"] is None:
         return servers[0]
     names = [part.title for part in plan.parts]
-    names = [*names[:_SHOWN], f"and {len(names) - _SHOWN} more"] if len(names) > 12 else names
     raise UsageError(
-        f"the deployment has {len(plan.parts)} processes ({', '.join(names)}), and this runs one",
+        f"the deployment has {len(plan.parts)} processes ({', '.join(first_of(names, _SHOWN))}), "
+        "and this runs one",
         hint="say which with --role and --node-rank, or print all with --dry-run",
     )
 

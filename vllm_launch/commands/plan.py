@@ -113,7 +113,7 @@ def _of_one(plan: Plan, invocation: Invocation, settings: Settings) -> Plan:
 
 
 def _without(deployment: Deployment, names: tuple[str, ...]) -> Deployment:
-    """A deployment without the variables that are handed on by name, which the operator's win."""
+    """A deployment without the variables that are handed on by name: the operator's value wins."""
     if not any(v[0] in names for plan in deployment.processes for v in plan.variables):
         return deployment
     return deployment.replace(

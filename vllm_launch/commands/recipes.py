@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..catalog.index import entries
 from ..catalog.search import Wanted, any_of, is_wanted, ranked
 from ..catalog.shelf import Shelf
-from ..errors import LaunchError, NothingFits, UsageError, did_you_mean
+from ..errors import LaunchError, NothingFits, UsageError, instead
 from ..streams import answer, remark
 
 TYPE_CHECKING = False
@@ -100,9 +100,8 @@ def _providers(_: Shelf, there: Sequence[Entry]) -> list[str]:
 
 
 def _unknown(source: str, noun: str, word: str, known: Sequence[str]) -> UsageError:
-    names = list(dict.fromkeys(known))
-    hint = (did_you_mean(word, names), f"known: {', '.join(names) or 'none'}")
-    return UsageError(f"{source}: unknown {noun} {word!r}", hint=" ".join(filter(None, hint)))
+    hint = instead(word, "known", dict.fromkeys(known))
+    return UsageError(f"{source}: unknown {noun} {word!r}", hint=hint)
 
 
 def _print(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
+from ..errors import UsageError, first_of
 from ..model.part import OTHERS, SERVERS
 from ..resolve.endpoints import fill_text
 from ..resolve.parts import parts
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 _TOY_PROXY_PORT = 8000
+_SHOWN = 12  # names in one line
 # The option that a deployment has a role by, where it is not --nodes.
 _MADE_BY = {
     **dict.fromkeys(("prefill", "decode", "router", "proxy"), "--strategy"),
@@ -120,8 +121,6 @@ def _asked(
     if not found:
         numbered = ((part.role, _number(part, deployment)) for part in all_parts)
         there = [f"{role} {number}" for role, number in dict.fromkeys(numbered)]
-        more = [f"and {len(there) - 8} more"] if len(there) > 9 else []
-        there = there[:8] + more if more else there
         raise no_process(there, settings)
     return found
 
@@ -134,7 +133,7 @@ def no_process(there: Sequence[str], settings: Settings) -> UsageError:
     option = "--nodes" if has else _MADE_BY.get(role, "--nodes")
     return UsageError(
         f"the deployment has no process {wanted}",
-        hint=f"it has: {', '.join(there)}; see {option}",
+        hint=f"it has: {', '.join(first_of(there, _SHOWN))}; see {option}",
     )
 
 

@@ -6,7 +6,7 @@ the type of its field, and every fault is named with its place at once.
 
 from __future__ import annotations
 
-from ..errors import UsageError, not_json
+from ..errors import UsageError, first_of, not_json
 from ..model.host import (
     Gpu,
     GpuProcess,
@@ -97,8 +97,7 @@ def from_dict(value: object, source: str = "host facts") -> HostFacts:
     facts = _record(HostFacts, body, "", faults)
     faults += _contradictions(facts) if isinstance(facts, HostFacts) else []
     if faults or not isinstance(facts, HostFacts):
-        more = [f"and {len(faults) - _SHOWN_FAULTS} more"] if len(faults) > _SHOWN_FAULTS else []
-        shown = "\n  ".join(faults[:_SHOWN_FAULTS] + more)
+        shown = "\n  ".join(first_of(faults, _SHOWN_FAULTS))
         raise UsageError(f"{source} is not valid:\n  {shown}", hint=_HINT)
     return facts
 

@@ -48,7 +48,7 @@ def tensor_parallel_size(
     for size in (variant.tp, override.tp if override else None):
         wanted = size_on(size, hardware)
         if size is not None and wanted is not None:
-            place = size.where.replace(layer=f"{size.where.layer}", detail=f"TP {wanted}")
+            place = size.where.replace(detail=f"TP {wanted}")
             if wanted <= gpus:
                 return wanted, place
             return gpus, place.replace(detail=f"TP {wanted}, but {hardware.id} has {gpus}")

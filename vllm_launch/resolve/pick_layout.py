@@ -128,8 +128,7 @@ def pick_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> 
     if asked is not None:
         if asked not in offered:
             raise _not_offered(choosing, asked, offered, hardware)
-        why = "asked for" if choosing.request.strategy else "the preset sets it"
-        choosing.because("strategy", asked, why)
+        choosing.because("strategy", asked, choosing.set_by(choosing.request.strategy))
         return asked
     noun = "node" if nodes == 1 else "nodes"
     name = _usual(choosing, _automatic(choosing, hardware), nodes) or _usual(

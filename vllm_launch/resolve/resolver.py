@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..model.taxonomy import HardwareProfile, Taxonomy
     from .layers import Layers
 
-_USUAL_NODES = 64  # what more of them are told is not remembered: there is no end to their number
+_USUAL_NODES = 64  # a batch may ask for any number: flags for more nodes are not kept
 
 
 class Resolver:

@@ -52,21 +52,19 @@ class Serving(Resolution):
 
     def _node(self, rank: int, tp: int, source: Source, head: str, local: int) -> ProcessPlan:
         choice = self.choice
-        multi_node = self.strategy.deploy_type == "multi_node"
-        first = (
-            "instance"
-            if self.offload and self.offload.store
-            else "head"
-            if multi_node
-            else "server"
-        )
         return self.process_plan(
-            role=first if rank == 0 else "worker",
+            role=self._first_role() if rank == 0 else "worker",
             rank=rank,
             layer=self.resolver.layers(choice, None),
             parallel=self.resolver.parallel(self.strategy, choice, rank, tp, source, head, local),
             placed=self._device_mask(),
         )
+
+    def _first_role(self) -> str:
+        """What the process of rank 0 is called."""
+        if self.offload is not None and self.offload.store is not None:
+            return "instance"
+        return "head" if self.strategy.deploy_type == "multi_node" else "server"
 
     def _device_mask(self) -> Variables:
         """The devices to be used, as the variables that limit a process to them."""
