@@ -56,13 +56,13 @@ def run(words: list[str], passed: list[str] | None) -> int:
 
 def _read(app: typer.Typer, words: list[str], passed: list[str] | None = None) -> int:
     """Have Typer read a line; the exit status for one that it answers itself, such as --help."""
-    kept = ""
+    typed = ""  # of the last word, what bash keeps
     if os.environ.get(COMPLETION) == "complete_bash":
         from .completion import join_words
 
-        kept = join_words(os.environ)
+        typed = join_words(os.environ)
     try:
-        return int(app(args=words, prog_name=_NAME, standalone_mode=False, obj=kept) or 0)
+        return int(app(args=words, prog_name=_NAME, standalone_mode=False, obj=typed) or 0)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # what Typer makes of a reader gone
             raise write_error(stop.__context__) from None
@@ -224,10 +224,10 @@ def _completer(subject: str, choices: tuple[str, ...] = ()) -> Callable[..., lis
     """What a shell offers for a value; it must never fail, and never say anything."""
 
     def complete(ctx: Any, incomplete: str) -> list[str]:
-        kept, typed = len(ctx.obj or ""), incomplete.lower()
+        left_out, typed = len(ctx.obj or ""), incomplete.lower()
         try:
             names = choices or _candidates(subject, ctx)
-            return [_Offer(name[kept:]) for name in names if name.lower().startswith(typed)]
+            return [_Offer(name[left_out:]) for name in names if name.lower().startswith(typed)]
         except Exception:
             return []
 

@@ -101,30 +101,30 @@ def _with_monitor(job: Job) -> Kept:
     """A process that waits for the server's end starts it. Raises LaunchError."""
     import json
 
-    said, say = os.pipe()
-    gate, open_gate = os.pipe()
+    report_read, report_write = os.pipe()
+    gate_read, gate_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(said)
-        os.close(open_gate)
-        _monitor(job, gate, say)
-    os.close(say)
-    os.close(gate)
+        os.close(report_read)
+        os.close(gate_write)
+        _monitor(job, gate_read, report_write)
+    os.close(report_write)
+    os.close(gate_read)
     # As long as no record names the monitor it does nothing, and ends with this process.
     known = state.amend(job.kept.replace(supervisor=process.identity_of(pid)))
     if known:
-        os.write(open_gate, b"g")
-    os.close(open_gate)
-    with os.fdopen(said, "rb") as stream:
+        os.write(gate_write, b"g")
+    os.close(gate_write)
+    with os.fdopen(report_read, "rb") as stream:
         words = json.loads(stream.read() or b'["it was killed before it began", "", 1]')
     if words:
-        raise _Told(*words)
+        raise _FromMonitor(*words)
     kept = state.read(job.kept.name)
     assert kept is not None
     return kept
 
 
-class _Told(LaunchError):
+class _FromMonitor(LaunchError):
     """An error that happened in another process."""
 
     def __init__(self, message: str, hint: str, status: int) -> None:
@@ -132,33 +132,33 @@ class _Told(LaunchError):
         self.exit_status = status
 
 
-def _monitor(job: Job, gate: int, say: int) -> NoReturn:
-    """Start the server, say that it is started, and keep how it ends."""
+def _monitor(job: Job, gate: int, report: int) -> NoReturn:
+    """Start the server once the gate opens, report that it runs, and keep how it ends."""
     try:
         if os.read(gate, 1):
-            _watch(job, say)
+            _watch(job, report)
     finally:
         os._exit(0)
 
 
-def _watch(job: Job, say: int) -> None:
+def _watch(job: Job, report: int) -> None:
     import json
 
     try:
-        kept, child, signals = _begun(job, say)
+        kept, child, signals = _begun(job, report)
     except LaunchError as error:
         if isinstance(error, state.Unwritable):
             state.forget(job.kept.name)
-        os.write(say, json.dumps([error.message, error.hint, error.exit_status]).encode())
+        os.write(report, json.dumps([error.message, error.hint, error.exit_status]).encode())
         return
-    os.write(say, b"[]")
-    os.close(say)
+    os.write(report, b"[]")
+    os.close(report)
     end_of(child.pid, wait=True)
     signals.keep()
     see_out(kept, child)
 
 
-def _begun(job: Job, say: int) -> tuple[Kept, Identity, Signals]:
+def _begun(job: Job, report: int) -> tuple[Kept, Identity, Signals]:
     """A server whose output goes to its log, and nothing of ours that it holds on to."""
     os.setsid()
     signals = Signals(ours=False)
@@ -166,7 +166,7 @@ def _begun(job: Job, say: int) -> tuple[Kept, Identity, Signals]:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    _close_others({log, say})
+    _close_others({log, report})
     child = spawn.spawn(job.program, job.argv, job.environment, log, log, dies_with_us=False)
     kept = job.kept.replace(server=child.identity, supervisor=process.identity_of(os.getpid()))
     begin(kept, child)

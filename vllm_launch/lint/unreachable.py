@@ -17,10 +17,10 @@ _READ_BY_OTHERS = ("model.mandatory_args",)
 
 def unused(trial: Trial, blocks: Iterable[Block]) -> Iterator[Fault]:
     """Variants, modes and blocks that counted in no combination."""
-    whole = dict(_whole(trial))
-    yield from whole.values()
+    never_run = dict(_never_run(trial))
+    yield from never_run.values()
     # A preset that does not resolve is told about as such.
-    told = (*whole, "presets.")
+    covered = (*never_run, "presets.")
     reached = trial.machines
     for block in blocks:
         if ".dynamo." in block.path:  # only where Dynamo is asked for
@@ -28,7 +28,7 @@ def unused(trial: Trial, blocks: Iterable[Block]) -> Iterator[Fault]:
         empty = not block.arguments and not block.variables
         if empty or block.path in reached or block.path in _READ_BY_OTHERS:
             continue
-        if not block.path.startswith(tuple(told)):
+        if not block.path.startswith(covered):
             yield at(
                 block.spot, "LINT_UNREACHABLE", "warning",
                 f"{block.path} counts in no combination of variant, hardware and strategy",
@@ -36,8 +36,8 @@ def unused(trial: Trial, blocks: Iterable[Block]) -> Iterator[Fault]:
             )  # fmt: skip
 
 
-def _whole(trial: Trial) -> Iterator[tuple[str, Fault]]:
-    """Variants and modes, by the beginning of the key paths in them."""
+def _never_run(trial: Trial) -> Iterator[tuple[str, Fault]]:
+    """Variants and modes that no combination runs, by the beginning of the key paths in them."""
     for variant in trial.recipe.variants.values():
         if variant.id not in trial.variants:
             yield f"{variant.where.layer}.", at(

@@ -101,7 +101,7 @@ URL = Option(
     name="url",
     flags=("--url",),
     metavar="URL",
-    help="The running server; by default the model's kept one, else http://localhost:8000.",
+    help="The running server; by default the model's in the background, else http://localhost:8000.",
 )
 MODEL_NAME = Option(
     name="model_name",

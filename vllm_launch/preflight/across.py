@@ -28,7 +28,7 @@ ACROSS = (
 def across(nodes: Sequence[Node], needed: int, planned: Planned) -> tuple[Finding, ...]:
     """What is wrong with these machines together, failures first."""
     found = [
-        *_enough(nodes, needed), *_apart(nodes), *_differing(nodes, planned),
+        *_enough(nodes, needed), *_twice(nodes), *_differing(nodes, planned),
         *_image(nodes, planned), *_network(nodes),
     ]  # fmt: skip
     order = ("fail", "warn", "note")
@@ -53,16 +53,16 @@ def _counted(number: int) -> str:
     return "one node" if number == 1 else f"{number} nodes"
 
 
-def _apart(nodes: Sequence[Node]) -> Iterator[Finding]:
+def _twice(nodes: Sequence[Node]) -> Iterator[Finding]:
     """Each machine once: by its GPUs' UUIDs, then by its addresses."""
     for what, read in (("GPU", uuids), ("address", addresses)):
         seen: dict[str, str] = {}
-        told: set[tuple[str, str]] = set()
+        reported: set[tuple[str, str]] = set()
         for node in nodes:
             for value in read(node.facts):
                 other = seen.setdefault(value, node.name)
-                if other is not node.name and (other, node.name) not in told:
-                    told.add((other, node.name))
+                if other is not node.name and (other, node.name) not in reported:
+                    reported.add((other, node.name))
                     yield Finding(
                         code="NODE_TWICE",
                         severity="fail",

@@ -74,30 +74,34 @@ def page_size_supported(situation: Situation) -> Iterable[Finding] | None:
     if pools is None:
         return []  # said once, by the pages themselves
     sizes = ", ".join(size(pool.size) for pool in pools) or "none"
-    unread = [
-        _finding(
-            demand,
-            "fail",
-            f'{KEY} "{demand.asked}" is no page size',
-            why="The server cannot map its KV cache.",
-            remedy=f"Write a size that this kernel has: {sizes}.",
-        )
-        for demand in found
-        if demand.page is None
-    ]
+    invalid = [_invalid(demand, sizes) for demand in found if demand.page is None]
     absent = [
-        _finding(
-            demand,
-            "fail",
-            f"pages of {size(demand.page)} needed, this kernel has {sizes}",
-            why=f'{demand.connector} asks for them with {KEY} "{demand.asked}".',
-            remedy="Pages of 1 GiB need a CPU with pdpe1gb (in a virtual machine, its host has to "
-            "show it), other sizes a kernel that is built for them. Or write a size that is there.",
-        )
+        _absent(demand, demand.page, sizes)
         for demand in found
         if demand.page is not None and pool_of(situation, demand) is None
     ]
-    return [*unread, *absent]
+    return [*invalid, *absent]
+
+
+def _invalid(demand: Demand, sizes: str) -> Finding:
+    return _finding(
+        demand,
+        "fail",
+        f'{KEY} "{demand.asked}" is no page size',
+        why="The server cannot map its KV cache.",
+        remedy=f"Write a size that this kernel has: {sizes}.",
+    )
+
+
+def _absent(demand: Demand, page: int, sizes: str) -> Finding:
+    return _finding(
+        demand,
+        "fail",
+        f"pages of {size(page)} needed, this kernel has {sizes}",
+        why=f'{demand.connector} asks for them with {KEY} "{demand.asked}".',
+        remedy="Pages of 1 GiB need a CPU with pdpe1gb (in a virtual machine, its host has to "
+        "show it), other sizes a kernel that is built for them. Or write a size that is there.",
+    )
 
 
 def group_allows(situation: Situation) -> Iterable[Finding] | None:

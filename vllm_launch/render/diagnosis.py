@@ -23,8 +23,8 @@ def diagnosis_text(found: Sequence[Diagnosis], started: Sequence[str]) -> str:
         symptom = each.symptom
         lines = [f"{symptom.code}  line {each.line}"]
         lines += wrap(each.text, WIDTH, initial_indent="  | ", subsequent_indent="  | ")[:4]
-        told = f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}"
-        lines += wrapped(told, "  ")
+        advice = f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}"
+        lines += wrapped(advice, "  ")
         command = next_command(each, started)
         lines += [f"    {command}"] if command else []
         blocks.append("\n".join(lines) + "\n")

@@ -88,8 +88,8 @@ def sarif(found: Sequence[Fault]) -> str:
 def _rule(code: str, about: str) -> dict[str, Any]:
     """A code, with the texts that a code host asks for."""
     text = {"text": f"{about[0].upper()}{about[1:]}."}
-    told = {"text": "What is wrong, and what mends it, stands in each result's message."}
-    return {"id": code, "shortDescription": text, "fullDescription": text, "help": told}
+    help_text = {"text": "What is wrong, and what mends it, stands in each result's message."}
+    return {"id": code, "shortDescription": text, "fullDescription": text, "help": help_text}
 
 
 def _result(one: Fault) -> dict[str, Any]:

@@ -160,17 +160,17 @@ def _access_argv(access: Access, engine: str) -> list[str]:
     argv += _gpus_argv(access.gpus, engine)
     if access.groups:  # AMD's, whose documents write it in one word
         argv += [f"--device={path}" for path in access.devices]
-    argv += _each("--security-opt", access.security)
-    argv += [*_each("--cap-drop", access.drop), *_each("--cap-add", access.add)]
-    argv += () if access.groups else _each("--device", access.devices)
-    argv += _each("-v", [f"{path}:{path}" for path in access.mounts])
-    argv += _each("--group-add", access.groups)
+    argv += _repeated("--security-opt", access.security)
+    argv += [*_repeated("--cap-drop", access.drop), *_repeated("--cap-add", access.add)]
+    argv += () if access.groups else _repeated("--device", access.devices)
+    argv += _repeated("-v", [f"{path}:{path}" for path in access.mounts])
+    argv += _repeated("--group-add", access.groups)
     argv += ["--ipc=host"] if access.host_ipc else []
     argv += ["--shm-size", access.shm_size] if access.shm_size else []
-    return argv + _each("--ulimit", [f"{name}={limit}" for name, limit in access.ulimits])
+    return argv + _repeated("--ulimit", [f"{name}={limit}" for name, limit in access.ulimits])
 
 
-def _each(option: str, values: Iterable[str]) -> list[str]:
+def _repeated(option: str, values: Iterable[str]) -> list[str]:
     return [token for value in values for token in (option, value)]
 
 
@@ -179,7 +179,7 @@ def _gpus_argv(gpus: tuple[str, ...] | None, engine: str) -> list[str]:
     if gpus is None:
         return []
     if engine == "podman":
-        return _each("--device", [f"nvidia.com/gpu={name}" for name in gpus or ("all",)])
+        return _repeated("--device", [f"nvidia.com/gpu={name}" for name in gpus or ("all",)])
     # Docker reads the value as CSV: without quotes inside, the comma would end it.
     return ["--gpus", f'"device={",".join(gpus)}"' if gpus else "all"]
 

@@ -32,10 +32,10 @@ def left_out(gpus: Sequence[Gpu]) -> list[str]:
     for gpu in gpus:
         if reason := why_not_whole(gpu):
             alike.setdefault((gpu.vendor, gpu.name, reason), []).append(gpu)
-    return [f"left out: {_said(some, reason)}" for (*_, reason), some in alike.items()]
+    return [f"left out: {_described(some, reason)}" for (*_, reason), some in alike.items()]
 
 
-def _said(gpus: list[Gpu], reason: str) -> str:
+def _described(gpus: list[Gpu], reason: str) -> str:
     first, which = gpus[0], f"{gpus[0].vendor} {indices(gpus)}"
     if first.name == "unknown":
         return f"{which} do{'es' * (len(gpus) == 1)} not answer: {reason}"
@@ -114,9 +114,9 @@ def _around(seed: Gpu, gpus: Sequence[Gpu], count: int) -> list[Gpu]:
 
 
 def _distance(gpu: Gpu, chosen: list[Gpu]) -> tuple[int, int, int, int]:
-    apart = sum(not are_linked(gpu, one) for one in chosen)
-    away = sum(gpu.numa_node != one.numa_node for one in chosen)
-    return _use(gpu), apart, away, gpu.index
+    unlinked = sum(not are_linked(gpu, one) for one in chosen)
+    other_numa = sum(gpu.numa_node != one.numa_node for one in chosen)
+    return _use(gpu), unlinked, other_numa, gpu.index
 
 
 def _use(gpu: Gpu) -> int:

@@ -45,10 +45,10 @@ class Serving(Resolution):
         """One node's process; where its arguments say another number of local ranks, by that."""
         local = local_ranks(self.strategy, self.choice.hardware.gpu_count)
         plan = self._node(rank, tp, source, head, local)
-        said = plan.number(LOCAL_RANKS) if rank and local else None
-        if said in (None, local):
+        given = plan.number(LOCAL_RANKS) if rank and local else None
+        if given in (None, local):
             return plan
-        return self._node(rank, tp, source, head, said or local)
+        return self._node(rank, tp, source, head, given or local)
 
     def _node(self, rank: int, tp: int, source: Source, head: str, local: int) -> ProcessPlan:
         choice = self.choice

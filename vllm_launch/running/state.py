@@ -86,8 +86,8 @@ def checked_name(name: str, source: str = "--name") -> str:
 def usual_name(model: str) -> str:
     """What a server of a model is called where nobody says."""
     text = model.rstrip("/").rpartition("/")[2].lower()
-    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-")
-    return kept[: _LONGEST_NAME - 8] or "server"
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-")
+    return plain[: _LONGEST_NAME - 8] or "server"
 
 
 def directory() -> str:

@@ -11,14 +11,14 @@ from urllib.request import getproxies, proxy_bypass
 from .. import __version__
 from ..catalog.sources import is_address
 from ..errors import UsageError
-from .kept import Kept
+from .cache import DocumentCache
 from .limits import SourceError, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-    from .kept import Document
+    from .cache import Document
     from .limits import Limits
 
 _CHUNK = 1 << 12  # what is lost at most of what came, where a server falls silent
@@ -28,10 +28,10 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 class Client:
     """Gets documents, keeping connections open, and what it got, so that it is asked for once."""
 
-    def __init__(self, limits: Limits, kept: str, ca: str | None) -> None:
-        """``kept`` is a directory for what servers mark with an ETag. Raises UsageError."""
+    def __init__(self, limits: Limits, cache: str, ca: str | None) -> None:
+        """``cache`` is a directory for documents with their ETags. Raises UsageError."""
         self.limits = limits
-        self.kept = Kept(kept, limits.file_bytes)
+        self.cache = DocumentCache(cache, limits.file_bytes)
         self.left = limits.bytes
         self._connections: dict[str, HTTPSConnection] = {}
         try:
@@ -62,8 +62,8 @@ class Client:
 
     def _ask(self, url: str) -> bytes | str:
         """A document, or the address that it is to be had from."""
-        kept = self.kept.get(url)
-        response = self._response(url, kept.asked if kept else {})
+        kept = self.cache.get(url)
+        response = self._response(url, kept.request_headers if kept else {})
         status, whole = response.status, False
         try:
             if status in _REDIRECTS:
@@ -75,7 +75,7 @@ class Client:
             begun = kept if kept is not None and not kept.is_whole else None
             part = begun is not None and status == 206
             if begun and (status == 416 or (part and not begun.is_continued(response.headers))):
-                self.kept.forget(url)
+                self.cache.forget(url)
                 return url  # all of it
             if status != 200 and not part:
                 raise SourceError(f"{url} answers {status} {shown(response.reason)}".rstrip())
@@ -140,7 +140,7 @@ class Client:
     def _body(self, response: HTTPResponse, url: str, begun: Document | None) -> bytes:
         """All of a document, if it is what was promised, behind what there is of it already."""
         self._refuse(response, url)
-        mark, size = response.getheader("ETag", ""), begun.size if begun else response.length
+        etag, size = response.getheader("ETag", ""), begun.size if begun else response.length
         if size is not None and size > self.limits.file_bytes:
             raise SourceError(f"{url} has {size} bytes; at most {self.limits.file_bytes}")
         body = bytearray(begun.body if begun else b"")
@@ -153,11 +153,14 @@ class Client:
                 raise SourceError(f"{url} breaks off after {len(body)} of {size} bytes")
         except BaseException:
             if size is not None:
-                self.kept.begin(url, mark, size, bytes(body))
+                self.cache.begin(url, etag, size, bytes(body))
             raise
         self._take(len(body), url)
         # That two answers are one document is the server's word: it is not taken for good.
-        self.kept.forget(url) if begun else self.kept.keep(url, mark, bytes(body))
+        if begun:
+            self.cache.forget(url)
+        else:
+            self.cache.keep(url, etag, bytes(body))
         return bytes(body)
 
     def _refuse(self, response: HTTPResponse, url: str) -> None:

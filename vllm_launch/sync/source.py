@@ -133,7 +133,7 @@ def _fetched(
         try:
             telling.step("fetching")
             revision, files = fetch(spec.url, client, telling.count)
-            client.kept.forget_unused()
+            client.cache.forget_unused()
         finally:
             client.close()
     if pin and revision != pin:

@@ -76,8 +76,8 @@ def _merged(members: Sequence[Command], nodes_of: Mapping[str, int]) -> Group | 
     name = _name([command.name for command in members], [command.node for command in members])
     if name is None:
         return None
-    words = _each([command.words for command in members], members, nodes_of)
-    values = _each(
+    words = _common_words([command.words for command in members], members, nodes_of)
+    values = _common_words(
         [tuple(value for _, value in command.env) for command in members], members, nodes_of
     )
     if words is None or values is None:
@@ -95,7 +95,7 @@ def _merged(members: Sequence[Command], nodes_of: Mapping[str, int]) -> Group | 
 def _name(names: Sequence[str], nodes: Sequence[int]) -> str | None:
     """The names' common form: what they begin with, and their node's number in arithmetic."""
     stems = {name.rpartition("-")[0] for name in names}
-    counted = _sum([name.rpartition("-")[2] for name in names], nodes)
+    counted = _as_arithmetic([name.rpartition("-")[2] for name in names], nodes)
     if len(stems) != 1 or counted is None:
         return None
     return written((("text", f"{stems.pop()}-"), _piece(counted)))
@@ -105,28 +105,28 @@ def _piece(counted: str) -> Piece:
     return ("name", NODE) if counted == NODE else ("sum", counted)
 
 
-def _each(
+def _common_words(
     rows: Sequence[tuple[Word, ...]], members: Sequence[Command], nodes_of: Mapping[str, int]
 ) -> tuple[Word, ...] | None:
     """The words of all members, place by place."""
     found = []
     nodes = [command.node for command in members]
     for column in zip(*rows, strict=True):
-        word = _common(column, nodes, nodes_of)
+        word = _common_word(column, nodes, nodes_of)
         if word is None:
             return None
         found.append(word)
     return tuple(found)
 
 
-def _common(
+def _common_word(
     column: Sequence[Word], nodes: Sequence[int], nodes_of: Mapping[str, int]
 ) -> Word | None:
     """One word that is each member's on its node."""
     if all(word == column[0] for word in column):
         return column[0]
     if all(len(word) == 1 and word[0][0] == "text" for word in column):
-        counted = _sum([word[0][1] for word in column], nodes)
+        counted = _as_arithmetic([word[0][1] for word in column], nodes)
         return None if counted is None else (_piece(counted),)
     own = [_own(word, node, nodes_of) for word, node in zip(column, nodes, strict=True)]
     return own[0] if all(word == own[0] for word in own) else None
@@ -140,7 +140,7 @@ def _own(word: Word, node: int, nodes_of: Mapping[str, int]) -> Word:
     )
 
 
-def _sum(texts: Sequence[str], nodes: Sequence[int]) -> str | None:
+def _as_arithmetic(texts: Sequence[str], nodes: Sequence[int]) -> str | None:
     """Arithmetic that gives each text from its node's number, or None."""
     if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in texts):
         return None

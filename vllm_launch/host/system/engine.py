@@ -34,10 +34,10 @@ def read(name: str, root: str, environ: Mapping[str, str]) -> dict[str, Any]:
         _, output, error = run([at(root, path), "info", "--format", shown], environ)
     except NoAnswer as failure:
         return {"engine": engine.replace(error=str(failure))}
-    return {"engine": _told(engine, _mapping(output), error, root)}
+    return {"engine": _from_info(engine, _mapping(output), error, root)}
 
 
-def _told(engine: Engine, info: dict[str, Any], error: str, root: str) -> Engine:
+def _from_info(engine: Engine, info: dict[str, Any], error: str, root: str) -> Engine:
     """What docker or podman info says."""
     if engine.name == "podman":
         version = (info.get("version") or {}).get("Version", "")

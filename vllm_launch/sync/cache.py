@@ -1,6 +1,6 @@
-"""What servers sent before, on the disk under the mark that they gave it: whole, or its beginning.
+"""What servers sent before, on the disk with the ETag that they gave it: whole, or its beginning.
 
-A document is asked for again by its mark, and a beginning is continued by it, so that neither a
+A document is asked for again by its ETag, and a beginning is continued by it, so that neither a
 failure elsewhere nor one in its own middle has all of it fetched once more.
 """
 
@@ -15,14 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from email.message import Message
 
-_LONGEST_MARK = 200
+_LONGEST_ETAG = 200
 _HEAD = 400  # bytes before the body, at most
 
 
 class Document(Record):
     """A document, or as much of it as came."""
 
-    mark: str  # the server's ETag
+    etag: str
     size: int  # bytes of the whole
     body: bytes
 
@@ -32,11 +32,11 @@ class Document(Record):
         return len(self.body) == self.size
 
     @property
-    def asked(self) -> dict[str, str]:
+    def request_headers(self) -> dict[str, str]:
         """The headers that ask for what is missing, if this is still what the server has."""
         if self.is_whole:
-            return {"If-None-Match": self.mark}
-        return {"Range": f"bytes={len(self.body)}-", "If-Range": self.mark}
+            return {"If-None-Match": self.etag}
+        return {"Range": f"bytes={len(self.body)}-", "If-Range": self.etag}
 
     def is_continued(self, headers: Message) -> bool:
         """Whether a part, by its headers, is exactly what is missing of the same document."""
@@ -44,12 +44,12 @@ class Document(Record):
         length = headers.get("Content-Length", "")
         return (
             headers.get("Content-Range", "").strip() == rest
-            and headers.get("ETag", "") == self.mark
+            and headers.get("ETag", "") == self.etag
             and length in ("", str(self.size - len(self.body)))
         )
 
 
-class Kept:
+class DocumentCache:
     """The documents of one source."""
 
     def __init__(self, directory: str, most: int) -> None:
@@ -66,20 +66,20 @@ class Kept:
         except OSError:
             return None
         digest, _, rest = head.decode("latin-1").rstrip("\n").partition(" ")
-        size, _, mark = rest.partition(" ")
+        size, _, etag = rest.partition(" ")
         if not size.isdecimal() or digest != _digest(f"{rest}\n".encode("latin-1") + body):
             return None
-        return Document(mark=mark, size=int(size), body=body)
+        return Document(etag=etag, size=int(size), body=body)
 
-    def keep(self, url: str, mark: str, body: bytes) -> None:
-        """Keep a document under its mark."""
-        if _is_mark(mark):
-            self._write(url, Document(mark=mark, size=len(body), body=body))
+    def keep(self, url: str, etag: str, body: bytes) -> None:
+        """Keep a document with its ETag."""
+        if _is_etag(etag):
+            self._write(url, Document(etag=etag, size=len(body), body=body))
 
-    def begin(self, url: str, mark: str, size: int, body: bytes) -> None:
-        """Keep a document's beginning; a mark that also stands for what is alike is none for it."""
-        if _is_mark(mark) and mark.startswith('"') and 0 < len(body) < size:
-            self._write(url, Document(mark=mark, size=size, body=body))
+    def begin(self, url: str, etag: str, size: int, body: bytes) -> None:
+        """Keep a document's beginning; a weak ETag may be another's too, and continues nothing."""
+        if _is_etag(etag) and etag.startswith('"') and 0 < len(body) < size:
+            self._write(url, Document(etag=etag, size=size, body=body))
 
     def forget(self, url: str) -> None:
         """Ask for all of it the next time."""
@@ -101,7 +101,7 @@ class Kept:
 
     def _write(self, url: str, document: Document) -> None:
         path = self._path(url)
-        rest = f"{document.size} {document.mark}\n".encode("latin-1") + document.body
+        rest = f"{document.size} {document.etag}\n".encode("latin-1") + document.body
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
         with open(f"{path}.new", "wb") as file:
             file.write(f"{_digest(rest)} ".encode() + rest)
@@ -112,5 +112,5 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def _is_mark(text: str) -> bool:
-    return bool(text) and text.isascii() and text.isprintable() and len(text) <= _LONGEST_MARK
+def _is_etag(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and len(text) <= _LONGEST_ETAG
