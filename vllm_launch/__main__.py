@@ -59,12 +59,14 @@ def _failed(error: Exception, words: list[str]) -> int:
     """Tell an error, with its traceback where that is asked for; its exit status."""
     if COMPLETION in os.environ:
         return 1  # into the middle of a line that is being typed
-    _tell(error)
+    told = error if isinstance(error, LaunchError) else _bug(error)
+    _tell(told)
     if _debugging(words):
         from traceback import format_exception
 
         remark("".join(format_exception(error)), as_it_is=True)
-    return error.exit_status if isinstance(error, LaunchError) else 1
+    _answer_error(told, words)
+    return told.exit_status
 
 
 def _debugging(words: list[str]) -> bool:
@@ -78,18 +80,35 @@ def _debugging(words: list[str]) -> bool:
         return "debug" in given
 
 
-def _tell(error: Exception) -> None:
+def _bug(error: Exception) -> LaunchError:
+    return LaunchError(
+        f"a bug in vllm-launch {__version__}: {type(error).__name__}: {error}",
+        hint="run it again with --debug before the command, and report what it prints",
+        code="bug",
+    )
+
+
+def _tell(error: LaunchError) -> None:
     """An error on the standard error: what is wrong, each fault with its place, what to do."""
-    if isinstance(error, LaunchError):
-        lines = [f"error: {error.message}"]
-        lines += [f"  {problem}" for problem in getattr(error, "problems", ())]
-        lines += [f"  {error.hint}"] if error.hint else []
-    else:
-        lines = [
-            f"error: a bug in vllm-launch {__version__}: {type(error).__name__}: {error}",
-            "  run it again with --debug before the command, and report what it prints",
-        ]
+    lines = [f"error: {error.message}"]
+    lines += [f"  {problem}" for problem in getattr(error, "problems", ())]
+    lines += [f"  {error.hint}"] if error.hint else []
     remark("\n".join(lines) + "\n")
+
+
+def _answer_error(error: LaunchError, words: list[str]) -> None:
+    """The error on the standard output too, where the answer was to be JSON."""
+    from .mistakes import output_form
+
+    if output_form(words, os.environ) != "json":
+        return
+    from .render.envelope import error_envelope
+
+    try:
+        answer(error_envelope(error))
+        finish()
+    except (LaunchError, BrokenPipeError):
+        return  # what is wrong has been said
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .errors import UsageError, did_you_mean
+from .errors import LaunchError, UsageError, did_you_mean
 from .options import COMMANDS, GLOBAL, Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 _NAME = "vllm-launch"
@@ -40,14 +40,41 @@ def mistake(error: Any, words: Sequence[str], passed: Sequence[str] | None) -> U
     return UsageError(f"{said[:1].lower()}{said[1:]}", hint=see)
 
 
+def output_form(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """The --output that a line asks for, though the rest of it may make no sense."""
+    typed = ""
+    for word, following in zip(words, (*words[1:], ""), strict=False):
+        if word in ("-o", "--output"):
+            typed = following
+        elif word.startswith(("--output=", "-o")):
+            typed = word.removeprefix("--output=").removeprefix("-o")
+    return typed or _set_form(words, environ)
+
+
+def _set_form(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What a variable or the settings file says of the output of the command on a line."""
+    from .commandline import leading
+    from .settings import settle
+
+    name = _named(words)
+    options = next((each.options for each in COMMANDS if each.name == name), ())
+    own = tuple(option for option in options if option.name == "output")
+    try:
+        return (settle(own, leading(words), environ)["output"] or "") if own else ""
+    except LaunchError:  # the settings may be the very fault that is told
+        return ""
+
+
 def _typed(error: Any, words: Sequence[str]) -> str:
     """The command that the mistake is in, as far as it was named."""
     context = getattr(error, "ctx", None)
-    if context is not None:
-        return str(context.command_path.partition(" ")[2])
-    line = " ".join(words)
-    named = [each.name for each in COMMANDS if f" {each.name} " in f" {line} "]
-    return max(named, key=len, default="")
+    return _named(words) if context is None else str(context.command_path.partition(" ")[2])
+
+
+def _named(words: Sequence[str]) -> str:
+    """The command that stands on a line; "" where none does."""
+    line = f" {' '.join(words)} "
+    return max((each.name for each in COMMANDS if f" {each.name} " in line), key=len, default="")
 
 
 def _unknown_option(flag: str, command: Command | None, see: str) -> UsageError:

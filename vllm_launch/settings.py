@@ -10,7 +10,7 @@ from .options import COMMANDS, GLOBAL, Option, checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from .catalog.reading import Reading
@@ -79,6 +79,29 @@ def settle(
         if setting is not None:
             settings[option.name] = setting
     return Settings(settings)
+
+
+def unknown_variables(environ: Iterable[str]) -> Iterator[str]:
+    """A sentence for each variable that is named as an option's, and is none's."""
+    ours = [name for name in environ if name.startswith("VLLM_LAUNCH_")]
+    if not ours:
+        return
+    known = {option.variable for option in GLOBAL}
+    known |= {option.variable for command in COMMANDS for option in command.options}
+    for name in sorted(set(ours) - known):
+        if not _of_a_service(name.removeprefix("VLLM_LAUNCH_")):
+            from .errors import did_you_mean
+
+            near = did_you_mean(name, known)
+            yield f"{name} sets no option" + (f" ({near})" if near else "")
+
+
+def _of_a_service(rest: str) -> bool:
+    """Whether it is a variable that Kubernetes gives pods beside a service named vllm-launch."""
+    head, _, tail = rest.partition("_")
+    return (head, tail[:4]) in (("SERVICE", "HOST"), ("SERVICE", "PORT")) or (
+        head == "PORT" and tail[:1].isdecimal()
+    )
 
 
 def _setting(

@@ -20,7 +20,7 @@ from tests.lint.sarif import SARIF
 from vllm_launch import cli
 from vllm_launch.commandline import Invocation, parse
 from vllm_launch.lint import CODES
-from vllm_launch.render.lint import codes_text
+from vllm_launch.render.findings import codes_text
 
 ROOT = Path(__file__).parents[2]
 ERROR = recipe('  base_args: ["--frobnicate"]\n')
@@ -304,7 +304,7 @@ def test_nothing_that_a_terminal_obeys_is_printed(
 
 def test_the_codes_are_listed(run: Run) -> None:
     done = run("recipes", "lint", "--list")
-    assert done.stdout == codes_text(CODES)
+    assert done.stdout == codes_text(tuple(CODES.items()))
     assert done.returncode == 0
 
 

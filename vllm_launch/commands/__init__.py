@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from ..errors import UsageError
-from ..settings import settle
+from ..settings import settle, unknown_variables
+from ..streams import remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def run(invocation: Invocation) -> int:
             hint="leave out -- and what follows it",
         )
     settings = settle(command.options, invocation.given, os.environ)
+    for told in unknown_variables(os.environ):
+        remark(f"warning: {told}\n")
     # Only this command's module is loaded; importlib would take longer than most of them.
     module = __import__(f"{__name__}.{command.module}", fromlist=["run"])
     status: int = module.run(invocation, settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 from ..drift import drift
 from ..errors import CheckFailed, LaunchError, MissingProgram, UsageError, not_json
@@ -18,7 +19,7 @@ _RESULT = "give a file that bench wrote, or vllm bench serve --save-result"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
     from ..commandline import Invocation
     from ..settings import Settings
@@ -34,8 +35,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     model = settings["model_name"] or served_name(found, settings)
     url = server_url(settings, found.recipe.id)
     argv = bench_argv(found.recipe.benchmark, model, url, invocation.passed)
+    as_json = settings["output"] == "json"
     if settings["dry_run"]:
-        answer(command(argv, ()) + "\n")
+        answer(_record(argv) if as_json else command(argv, ()) + "\n")
         return 0
     directory = _directory(found.recipe.id)
     name = _name(settings)
@@ -44,11 +46,28 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if os.path.lexists(result):
         raise UsageError(f"{result} is there already", hint="give another --label, or delete it")
     locked = _keep_lock(invocation, settings, beside)
-    status = _measured(argv, _environment(url))
-    if status == 0 and os.path.exists(result):
+    status = _measured(argv, _environment(url), sys.stderr if as_json else None)
+    there = status == 0 and os.path.exists(result)
+    if there:
         remark(f"# result: {result}\n" + (f"# its lock: {beside}\n" if locked else ""))
         _demand_answers(result)
+    if as_json:
+        answer(_record(argv, status, result if there else None, beside if locked else None))
     return status
+
+
+def _record(
+    argv: list[str],
+    status: int | None = None,
+    result: str | None = None,
+    lock: str | None = None,
+) -> str:
+    """The benchmark for programs; ``status`` is None where it was not run."""
+    from ..render.envelope import envelope
+
+    measured = _json(result) if result is not None else None
+    body = {"argv": argv, "status": status, "result": result, "lock": lock, "measured": measured}
+    return envelope("benchmark", body)
 
 
 def _demand_answers(path: str) -> None:
@@ -119,7 +138,7 @@ def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> bool:
     return True
 
 
-def _measured(argv: list[str], environment: dict[str, str]) -> int:
+def _measured(argv: list[str], environment: dict[str, str], stdout: TextIO | None) -> int:
     """Run the benchmark and return its status; Ctrl-C is its own to answer."""
     import subprocess
 
@@ -130,7 +149,7 @@ def _measured(argv: list[str], environment: dict[str, str]) -> int:
     except MissingProgram as error:
         hint = "install vLLM in this environment: the benchmark is a command of its own"
         raise MissingProgram(error.message, hint=hint) from None
-    with subprocess.Popen([program, *argv[1:]], env=environment) as child:
+    with subprocess.Popen([program, *argv[1:]], env=environment, stdout=stdout) as child:
         while True:
             try:
                 status = child.wait()

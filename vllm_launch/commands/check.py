@@ -6,6 +6,7 @@ from ..errors import CheckFailed, UsageError
 from ..preflight import CHECKS, script
 from ..preflight.across import ACROSS
 from ..streams import answer
+from .codes import answer_codes, refuse_json_of
 from .host import facts_paths
 from .plan import make_plan
 from .reviews import require_known_codes, reviews_of, stops
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the findings; exit status 4 where one of them stops a launch."""
     if settings["list"]:
-        from ..render.findings import checks_text
-
-        answer(checks_text([*((check.code, check.about) for check in CHECKS), *ACROSS]))
+        answer_codes([*((check.code, check.about) for check in CHECKS), *ACROSS], settings)
         return 0
+    refuse_json_of("fix", settings)
     if invocation.argument is None:
         raise UsageError("check needs a MODEL", hint="or --list; see vllm-launch check --help")
     require_known_codes(settings)

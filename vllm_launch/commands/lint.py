@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 from ..catalog.shelf import Shelf
 from ..errors import CheckFailed, LaunchError, RecipeError, UsageError
@@ -11,6 +12,7 @@ from ..lint import CODES, Fault, faults_of_file, faults_of_recipe, settled
 from ..lint.run import of_problems
 from ..streams import answer, remark
 from ..vllm_options import load
+from .codes import answer_codes
 from .lint_files import chosen
 
 TYPE_CHECKING = False
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print what is wrong; exit status 4 where an error was found."""
     if settings["list"]:
-        from ..render.lint import codes_text
-
-        answer(codes_text(CODES))
+        answer_codes(tuple(CODES.items()), settings)
         return 0
     if settings["dry_run"] and not settings["fix"]:
         raise UsageError("--dry-run goes with --fix", hint="lint changes nothing without --fix")
@@ -40,10 +40,13 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if settings["fix"]:
         from .lint_fix import fix_files
 
-        fix_files(jobs, found, only_print=bool(settings["dry_run"]))
-        if settings["dry_run"]:
+        alone = settings["output"] in (None, "text")  # else the answer is one document
+        tell = answer if alone else partial(remark, as_it_is=True)
+        fix_files(jobs, found, tell, only_print=bool(settings["dry_run"]))
+        if settings["dry_run"] and alone:
             return _status(found, settings)
-        found, tried = _lint(jobs, passed_over)
+        if not settings["dry_run"]:
+            found, tried = _lint(jobs, passed_over)
     _print(found, len(jobs), tried, settings)
     return _status(found, settings)
 

@@ -8,16 +8,20 @@ import stat
 from ..errors import LaunchError
 from ..lint.fixes import with_edits
 from ..lint.meaning import says_the_same
-from ..streams import answer, remark
+from ..streams import remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..lint import Edit, Fault
     from .lint_files import Job
 
 
-def fix_files(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
-    """Rewrite the files with faults that have a mechanical remedy; print the differences."""
+def fix_files(
+    jobs: list[Job], found: list[Fault], tell: Callable[[str], None], *, only_print: bool
+) -> None:
+    """Rewrite the files with faults that have a mechanical remedy; tell the differences."""
     paths = {library.shown(path): path for library, path, *_ in jobs}
     edits: dict[str, list[Edit]] = {}
     for one in found:
@@ -25,24 +29,26 @@ def fix_files(jobs: list[Job], found: list[Fault], *, only_print: bool) -> None:
             edits.setdefault(edit.file, []).append(edit)
     for shown, wanted in edits.items():
         # What is no file of a job is an overlay, which goes by its path.
-        _mend(paths.get(shown, shown), shown, wanted, only_print=only_print)
+        difference = _mend(paths.get(shown, shown), shown, wanted, only_print=only_print)
+        if difference:
+            tell(difference)
 
 
-def _mend(path: str, shown: str, edits: list[Edit], *, only_print: bool) -> None:
+def _mend(path: str, shown: str, edits: list[Edit], *, only_print: bool) -> str:
+    """Mend a file; the difference, "" where there is none."""
     why_not = _why_not(path)
     if why_not:
         remark(f"{shown}: {why_not}\n")
-        return
+        return ""
     before = _read(path)
     after, left = with_edits(before, edits)
     if not says_the_same(before, after, [each for each in edits if each not in left]):
         after, left = before, edits
     for edit in left:
         remark(f"{shown}:{edit.line}:{edit.column}: {edit.word!r} is left: mend it by hand\n")
-    if after != before:
-        answer(_difference(before, after, shown))
-        if not only_print:
-            _write(path, after)
+    if after != before and not only_print:
+        _write(path, after)
+    return _difference(before, after, shown)
 
 
 def _why_not(path: str) -> str:

@@ -39,9 +39,9 @@ def _container_setup(plan: Plan, settings: Settings) -> ContainerSetup | None:
 def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None:
     from .printing import print_plan, print_remarks
 
-    print_plan(plan, settings, setup)
-    print_remarks(plan)
     if settings["lock"]:
         from .lock import write_lock
 
         write_lock(plan, setup, settings)
+    print_plan(plan, settings, setup)
+    print_remarks(plan)

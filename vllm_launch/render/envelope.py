@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from ..errors import LaunchError
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.origin import Origin
     from ..model.part import Part
@@ -26,6 +27,18 @@ def envelope(kind: str, body: Any) -> str:
     """A JSON document: what it is, its format's version, and the body."""
     document = {"kind": kind, "format": FORMAT, "vllm_launch": __version__, kind: body}
     return json.dumps(document, indent=2) + "\n"  # ASCII: words may be of no encoding
+
+
+def error_envelope(error: LaunchError) -> str:
+    """Why there is no answer, and the exit status that goes with it."""
+    body = {
+        "code": error.code,
+        "message": error.message,
+        "problems": [str(problem) for problem in getattr(error, "problems", ())],
+        "hint": error.hint or None,
+        "exit_status": error.exit_status,
+    }
+    return envelope("error", body)
 
 
 def deployment_envelope(

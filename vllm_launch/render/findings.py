@@ -86,10 +86,10 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def checks_text(checks: Sequence[tuple[str, str]]) -> str:
-    """Every check by its code: what --skip takes."""
-    width = max(len(code) for code, _ in checks)
+def codes_text(codes: Sequence[tuple[str, str]]) -> str:
+    """Every code with what it is about."""
+    width = max(len(code) for code, _ in codes)
     lines: list[str] = []
-    for code, about in checks:
+    for code, about in codes:
         lines += wrapped(f"{code:{width}}  {about}", "", " " * (width + 2))
     return "\n".join(lines) + "\n"

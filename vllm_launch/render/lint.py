@@ -9,7 +9,7 @@ from .wrapping import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from ..lint import Fault
@@ -119,9 +119,3 @@ def _artifact(file: str) -> dict[str, str]:
     if path.startswith(("/", "..")):
         return {"uri": f"file://{quote(os.fsencode(os.path.abspath(path)))}"}
     return {"uri": quote(os.fsencode(path)), "uriBaseId": "%SRCROOT%"}
-
-
-def codes_text(codes: Mapping[str, str]) -> str:
-    """Every code with what it looks at."""
-    width = max(map(len, codes))
-    return "".join(f"{code:{width}}  {about}\n" for code, about in codes.items())
