@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .catalog.reading import Reading
     from .catalog.tree import Node
 
+_PREFIX = "VLLM_LAUNCH_"
 _PATHS = ("DIR", "DIR|FILE|URL", "FILE", "FILE|-")
 
 
@@ -59,7 +60,7 @@ def _rank(source: str) -> int:
     """The command line's options first, then variables, then a settings file's lines."""
     if source.startswith("-"):
         return 0
-    return 1 if source.startswith("VLLM_LAUNCH_") else 2
+    return 1 if source.startswith(_PREFIX) else 2
 
 
 def settle(
@@ -83,22 +84,21 @@ def settle(
 
 def unknown_variables(environ: Iterable[str]) -> Iterator[str]:
     """A sentence for each variable that is named as an option's, and is none's."""
-    ours = [name for name in environ if name.startswith("VLLM_LAUNCH_")]
+    ours = {name.removeprefix(_PREFIX) for name in environ if name.startswith(_PREFIX)}
     if not ours:
         return
-    known = {option.variable for option in GLOBAL}
-    known |= {option.variable for command in COMMANDS for option in command.options}
-    for name in sorted(set(ours) - known):
-        if not _of_a_service(name.removeprefix("VLLM_LAUNCH_")):
+    known = {o.name.upper() for o in (*GLOBAL, *(o for c in COMMANDS for o in c.options))}
+    for name in sorted(ours - known):
+        if not _of_a_service(name):
             from .errors import did_you_mean
 
-            near = did_you_mean(name, known)
-            yield f"{name} sets no option" + (f" ({near})" if near else "")
+            near = did_you_mean(name, known).replace("mean '", f"mean '{_PREFIX}")
+            yield f"{_PREFIX}{name} sets no option" + (f" ({near})" if near else "")
 
 
-def _of_a_service(rest: str) -> bool:
+def _of_a_service(name: str) -> bool:
     """Whether it is a variable that Kubernetes gives pods beside a service named vllm-launch."""
-    head, _, tail = rest.partition("_")
+    head, _, tail = name.partition("_")
     return (head, tail[:4]) in (("SERVICE", "HOST"), ("SERVICE", "PORT")) or (
         head == "PORT" and tail[:1].isdecimal()
     )
@@ -114,10 +114,18 @@ def _setting(
         source = next(flag for flag in option.flags if flag.startswith("--"))
         return Setting(value=_value(option, given[option.name], source), source=source)
     text = environ.get(option.variable)
-    if text:
+    if text and not _of_another(option, text):
         raw = [part for part in text.split(",") if part] if option.many else text
         return Setting(value=_value(option, raw, option.variable), source=option.variable)
     return config.get(option.name)
+
+
+def _of_another(option: Option, text: str) -> bool:
+    """Whether a choice is none of this command's, and one of the same option of another."""
+    if not option.choices or text in option.choices:
+        return False
+    same = (o for command in COMMANDS for o in command.options if o.name == option.name)
+    return any(text in o.choices for o in same)
 
 
 def _value(option: Option, raw: Any, source: str) -> Any:
@@ -186,7 +194,7 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
         children = node[3] if node[0] == "list" and option.many else (node,)
         read = _source_text if option.kind == "source" else word
         texts = [read(child, key, reading) for child in children]
-        if ABSENT not in texts:
+        if ABSENT not in texts and not any(_of_another(option, text) for text in texts):
             source = f"{shown}:{line}"
             raw = texts if option.many else texts[0]
             value = _value(option, raw, f"{source}: {key}")

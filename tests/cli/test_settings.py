@@ -10,7 +10,7 @@ import pytest
 from tests.cli.launcher import B300, FLASH, M3, Operator
 from vllm_launch.errors import LaunchError
 from vllm_launch.options import COMMANDS, GLOBAL, Command, Option
-from vllm_launch.settings import settle
+from vllm_launch.settings import settle, unknown_variables
 
 DRY = (*B300, "--dry-run")
 # Each option with the first command that has it; --config is where settings are, and none itself.
@@ -326,14 +326,11 @@ def test_a_setting_of_another_command_is_no_fault(operator: Operator) -> None:
     assert operator.run("recipes", "list").status == 0
 
 
-@pytest.mark.parametrize("form", ["text", "xml"])
-def test_output_is_checked_against_the_command_that_is_run(operator: Operator, form: str) -> None:
-    file = operator.configure(f"output: {form}\n")
+def test_an_output_that_no_command_has_is_a_fault_of_each(operator: Operator) -> None:
+    file = operator.configure("output: xml\n")
     ran = operator.run(*DRY)
-    assert ran.error == (
-        f"error: {file}:1: output: found '{form}'; expected shell, json, argv, env\n"
-    )
-    assert operator.run("recipes", "list").status == (0 if form == "text" else 2)
+    assert ran.error == f"error: {file}:1: output: found 'xml'; expected shell, json, argv, env\n"
+    assert operator.run("recipes", "list").status == 2
 
 
 # What is nearer to the line wins across options that contradict each other.
@@ -432,3 +429,45 @@ def test_explain_names_every_option_that_was_set(operator: Operator, place: str)
     settings = ran.json["deployment"]["settings"]
     assert {s["option"]: s["value"] for s in settings} == EXPLAINED
     assert {s["option"]: s["source"] for s in settings} == sources
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("HARDWEAR", "VLLM_LAUNCH_HARDWEAR sets no option (did you mean 'VLLM_LAUNCH_HARDWARE'?)"),
+        ("zzzzzz", "VLLM_LAUNCH_zzzzzz sets no option"),
+    ],
+    ids=["mistyped", "like no other"],
+)
+def test_a_variable_that_sets_no_option_is_told(operator: Operator, name: str, told: str) -> None:
+    ran = operator.run(*DRY, env={f"VLLM_LAUNCH_{name}": "b300"})
+    assert ran.status == 0
+    assert ran.err.splitlines()[0] == f"warning: {told}"
+    assert ran.out == operator.run(*DRY).out
+
+
+def test_variables_of_options_and_of_a_kubernetes_service_are_not_told() -> None:
+    options = {o.variable for c in COMMANDS for o in (*GLOBAL, *c.options)}
+    names = ("SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT_80_TCP", "PORT_80_TCP_ADDR")
+    service = {f"VLLM_LAUNCH_{name}" for name in names}
+    assert list(unknown_variables({*options, *service, "VLLM_HOST_IP", "PATH"})) == []
+
+
+@pytest.mark.parametrize("place", ["variable", "settings file"])
+def test_an_output_of_another_command_is_passed_over(operator: Operator, place: str) -> None:
+    env = {"VLLM_LAUNCH_OUTPUT": "argv"} if place == "variable" else {}
+    if place == "settings file":
+        operator.configure("output: argv\n")
+    assert operator.run("fit", M3, "--hardware", "h200", env=env).status == 0
+    assert operator.run(*DRY, env=env).out.startswith('["vllm", "serve"')
+    assert operator.run("fit", M3, "-o", "argv", env=env).status == 2
+    assert operator.run("fit", M3, env=env | {"VLLM_LAUNCH_OUTPUT": "yaml"}).status == 2
+
+
+def test_an_output_that_is_not_on_the_line_is_told_for_it_starts_nothing(
+    operator: Operator,
+) -> None:
+    env = {"VLLM_LAUNCH_OUTPUT": "json"}
+    told = "# printed, and not started: VLLM_LAUNCH_OUTPUT asks for an output"
+    assert operator.run(*B300, env=env).err.splitlines()[-1] == told
+    assert told not in operator.run(*DRY, env=env).err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from vllm_launch.render.shell import command, exports, quote
 
-SHELLS = ["bash", "bash --posix", "dash"]
+# zsh where it is installed: it has expansions of its own, which test_what_zsh_expands holds too.
+SHELLS = ["bash", "bash --posix", "dash", *(["zsh"] if shutil.which("zsh") else [])]
 
 # Defined in the shell: how many words a command was, then each, all of them ended by NUL.
 RECORD = """record() { printf '%s\\0' "$#" "$@"; }
@@ -160,3 +162,13 @@ def test_a_command_has_one_flag_a_line() -> None:
 def test_exports_are_one_line_each() -> None:
     values = {"A": "1", "B": "x y", "C": ""}
     assert exports(values) == ["export A=1", "export B='x y'", "export C=''"]
+
+
+@pytest.mark.parametrize("word", ["=ls", "=", "==x", "a:=ls", ":="])
+def test_what_zsh_expands_is_quoted(word: str) -> None:
+    assert quote(word) == f"'{word}'"
+
+
+@pytest.mark.parametrize("word", ["a=b", "--x=y", "--x==y", "a=b=c", "http://h:80/v1", "1:2"])
+def test_what_no_shell_expands_is_not(word: str) -> None:
+    assert quote(word) == word

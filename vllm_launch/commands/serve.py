@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..streams import remark
 from .plan import make_plan
 
 TYPE_CHECKING = False
@@ -45,3 +46,6 @@ def _print(plan: Plan, settings: Settings, setup: ContainerSetup | None) -> None
         write_lock(plan, setup, settings)
     print_plan(plan, settings, setup)
     print_remarks(plan)
+    source = settings.source("output")
+    if not settings["dry_run"] and not source.startswith("-"):
+        remark(f"# printed, and not started: {source} asks for an output\n")

@@ -1,4 +1,4 @@
-"""Commands as shell text that bash and dash read back as the very same words."""
+"""Commands as shell text that bash, dash and zsh read back as the very same words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 def quote(word: str) -> str:
     """One word, quoted where a shell would otherwise change it."""
-    if word and _BARE.issuperset(word):
-        return word
+    if word and _BARE.issuperset(word) and not (word[0] == "=" or ":=" in word):
+        return word  # zsh makes the path of ls out of "=ls", and of "x:=ls" in an export
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
