@@ -2,7 +2,7 @@
 
 Typer is an order of magnitude slower to import than a dry run takes, so a line that this
 small reader understands never loads it. Anything else (help, completion, a mistake) makes
-it answer None, and Typer reads the line again. Both are made from the table in options.py,
+it answer None, and Typer reads the line again. Both are made from the table in options,
 and a test holds them to the same answers.
 """
 

@@ -68,10 +68,11 @@ def node_address(role: str, number: int) -> str:
 def pool_plan(
     recipe: Recipe, strategy: Strategy, hardware: HardwareProfile, role: str, pools: Pools | None
 ) -> PoolPlan:
-    """Decide one pool. Raises NothingFits where the node has too few GPUs for it, UsageError
-    for a rank that it has not.
+    """Decide one pool.
 
     Pools that nobody sized share one node, unless the recipe gives them nodes of their own.
+    Raises NothingFits where the node has too few GPUs for it, UsageError for a rank that it has
+    not.
     """
     overrides = recipe.strategy_overrides.get(strategy.name, NO_OVERRIDE)
     sizes = (role_override(overrides, each).nodes for each in ROLES)
@@ -83,11 +84,6 @@ def pool_plan(
     share = hardware.gpu_count
     if asked.shared:
         nodes, share = 1, max(1, share // 2)
-    if pool.rank is not None and pool.rank >= nodes:
-        raise UsageError(
-            f"the {role} pool has no rank {pool.rank}: it has {nodes} node{'s' * (nodes > 1)}",
-            hint="ranks count from 0",
-        )
     gpus = min(share, size_on(override.gpus, hardware) or share)
     mode = _mode(recipe, strategy, hardware, role, pool.parallelism)
     tp = size_on(override.tp, hardware) if mode == "dep" else None
@@ -102,7 +98,7 @@ def pool_plan(
         role=role,
         mode=mode,
         nodes=nodes,
-        ranks=tuple(range(nodes)) if pool.rank is None else (pool.rank,),
+        ranks=_ranks(role, pool.rank, nodes),
         gpus=gpus,
         first=share if asked.shared and role == "decode" else 0,
         shared=asked.shared,
@@ -115,6 +111,18 @@ def pool_plan(
             detail=f"{mode} pool, {nodes} × {gpus} GPUs",
         ),
     )
+
+
+def _ranks(role: str, asked: int | None, nodes: int) -> tuple[int, ...]:
+    """The ranks to plan: the one asked for, else all. Raises UsageError."""
+    if asked is None:
+        return tuple(range(nodes))
+    if asked >= nodes:
+        raise UsageError(
+            f"the {role} pool has no rank {asked}: it has {nodes} node{'s' * (nodes > 1)}",
+            hint="ranks count from 0",
+        )
+    return (asked,)
 
 
 def _mode(

@@ -1,4 +1,4 @@
-"""Arguments that have to stay, and those that will not."""
+"""Arguments that a recipe calls mandatory, and those that vLLM is giving up."""
 
 from __future__ import annotations
 
