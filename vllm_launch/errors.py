@@ -110,3 +110,9 @@ def not_json(content: str | bytes, error: Exception) -> str:
     line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
     what = str(getattr(error, "msg", "") or error)
     return f"line {line}, column {column}: {what[:1].lower()}{what[1:]}"
+
+
+def of_a_newer(found: object, ours: int) -> str:
+    """The beginning of a hint for a file of another format: "" where it is none of later."""
+    newer = type(found) is int and found > ours
+    return "a newer vllm-launch wrote it: use that one, or " if newer else ""

@@ -109,3 +109,19 @@ def test_a_lock_that_somebody_wrote_by_hand_does_no_harm(
     locked: dict[str, object], told: tuple[str, str, str]
 ) -> None:
     assert list(drift(locked, {"argv": ["a", "--x"]})) == [told]
+
+
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        (0, "write it anew with --lock"),
+        (2, "a newer vllm-launch wrote it: use that one, or write it anew with --lock"),
+    ],
+    ids=["older", "newer"],
+)
+def test_a_lock_of_another_version_says_what_to_do(
+    operator: Operator, lock: Path, form: int, hint: str
+) -> None:
+    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"format": form}))
+    ran = operator.run(*PLAN, "--locked", str(lock))
+    assert ran.error == f"error: {lock}: found the format {form}; expected 1\n  {hint}\n"

@@ -55,7 +55,7 @@ def told(ran: Any) -> list[str]:
 def test_equal_nodes_pass(operator: Operator) -> None:
     ran = check(operator, machine(1), machine(2))
     assert ran.status == 0, ran.out + ran.err
-    assert ran.out.partition("\nhead 0\n")[0] == (
+    assert ran.out.partition("\nn1: head 0\n")[0] == (
         "GPUs         8 × NVIDIA H200   all\n"
         "GPU memory   141 GiB           all\n"
         "driver       580.65.06         all\n"
@@ -346,3 +346,26 @@ def test_detect_saves_the_images_that_an_engine_lists(
     ran = operator.run("detect", "--save", str(path), env=host("h200_8x"))
     assert ran.status == 0, ran.err
     assert facts_file.load(str(path)).images == (image("a", id=f"sha256:{'b' * 64}"),)
+
+
+def test_hosts_of_one_name_go_by_their_files(operator: Operator) -> None:
+    twins = (machine(1, hostname="vm"), machine(2, hostname="vm"))
+    body = json.loads(check(operator, *twins, words=("-o", "json")).out)["nodes"]
+    assert body["nodes"] == ["n1", "n2"]
+    named = (machine(1, hostname="a"), machine(2, hostname="b"))
+    body = json.loads(check(operator, *named, words=("-o", "json")).out)["nodes"]
+    assert body["nodes"] == ["a", "b"]
+
+
+def test_each_review_names_its_machine(operator: Operator) -> None:
+    ran = check(operator, machine(1), machine(2), words=("-o", "json"))
+    processes = json.loads(ran.out)["nodes"]["processes"]
+    assert [(one["node"], one["name"]) for one in processes] == [
+        ("n1", "head 0"), ("n2", "worker 1"),
+    ]  # fmt: skip
+    ran = check(
+        operator, machine(1), machine(2), words=("--strategy", "single_node_tp", "--nodes", "1")
+    )
+    assert [line for line in ran.out.splitlines() if line.endswith("server 0")] == [
+        "n1: server 0", "n2: server 0",
+    ]  # fmt: skip

@@ -478,9 +478,33 @@ def test_a_record_that_cannot_be_read_is_told_and_kept(servers: Servers) -> None
     servers.serve("--detach", "--wait")
     (servers.kept / "qwen3-8b" / "record.json").write_text("{")
     ran = servers.operator.run("status")
-    assert "# the record of qwen3-8b cannot be read: " in ran.err
+    place = servers.kept / "qwen3-8b"
+    assert ran.err.startswith(
+        f"# the record of qwen3-8b cannot be read\n#   end its server by hand, and delete {place}\n"
+    )
     assert servers.operator.run("stop", "qwen3-8b").status == 2
     assert servers.serve("--detach", dies_after=0).out == "qwen3-8b-2\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [(0, "end its server by hand"), (2, "a newer vllm-launch wrote it: use that one, or end")],
+    ids=["older", "newer"],
+)
+def test_a_record_of_another_version_says_what_to_do(
+    servers: Servers, form: int, begins: str
+) -> None:
+    servers.serve("--detach", "--wait")
+    path = servers.kept / "qwen3-8b" / "record.json"
+    written = path.read_text()
+    path.write_text(written.replace('"format": 1', f'"format": {form}'))
+    told = f"the record of qwen3-8b has the format {form}; this vllm-launch reads 1"
+    for command in ("status", "stop", "logs"):
+        ran = servers.operator.run(command, "qwen3-8b")
+        assert ran.error.startswith(f"error: {told}\n  {begins}")
+    assert servers.operator.run("status").err.startswith(f"# {told}\n#   {begins}")
+    path.write_text(written)
+    assert servers.operator.run("stop", "qwen3-8b").status == 0
 
 
 # Containers.

@@ -250,3 +250,31 @@ def test_nothing_but_a_usage_error(path: str, value: Any) -> None:
     except UsageError as error:
         message = str(error)
     assert message.replace("\n", "").isprintable()
+
+
+ANEW = "write it again with this version's: vllm-launch detect --save FILE"
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        pytest.param({"version": 0}, ANEW, id="older"),
+        pytest.param(
+            {"version": 2},
+            f"a newer vllm-launch wrote it: use that one, or {ANEW}",
+            id="newer",
+        ),
+        pytest.param(
+            {"flux": 1}, f"a newer vllm-launch may have written it: {ANEW}", id="more keys"
+        ),
+        pytest.param(
+            {"flux": 1, "gpus": 2},
+            "such a file is written by: vllm-launch detect --save FILE",
+            id="nonsense",
+        ),
+    ],
+)
+def test_facts_of_another_version_say_what_to_do(change: dict[str, Any], hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        facts_file.from_dict({"format": facts_file.FORMAT, "version": 1, "gpus": [], **change})
+    assert caught.value.hint == hint

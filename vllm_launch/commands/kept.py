@@ -27,9 +27,8 @@ def kept_server(name: str | None, source: str = "NAME") -> Kept:
         state.checked_name(name, source)
         found = state.read(name)
         if found is None and name in state.names():
-            raise UsageError(
-                f"the record of {name} cannot be read", hint=f"see {state.directory()}"
-            )
+            what, hint = state.unreadable(name)
+            raise UsageError(what, hint=hint)
         if found is None:
             raise UsageError(f"no server {name} is kept here", hint=_HINT)
         return found

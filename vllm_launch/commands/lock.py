@@ -6,7 +6,7 @@ import json
 import os
 
 from ..drift import drift
-from ..errors import CheckFailed, UsageError, not_json
+from ..errors import CheckFailed, UsageError, not_json, of_a_newer
 from ..export import ExportFile
 from ..host.system import read_system
 from ..model.system import Wanted
@@ -168,6 +168,6 @@ def _read(path: str) -> Any:
     if document.get("format") != FORMAT or not isinstance(document.get("lock"), dict):
         raise UsageError(
             f"{path}: found the format {document.get('format')!r}; expected {FORMAT}",
-            hint="write it anew with --lock",
+            hint=of_a_newer(document.get("format"), FORMAT) + "write it anew with --lock",
         )
     return document["lock"]

@@ -34,22 +34,24 @@ def run(plan: Plan, settings: Settings) -> int:
         finding for finding in across(nodes, _needed(plan), planned)
         if "all" not in skip and finding.code not in skip
     )  # fmt: skip
-    reviews = reviews_of_nodes(plan, nodes, settings)
-    _print(nodes, compared(nodes, planned), together, reviews, settings)
+    names, reviews = reviews_of_nodes(plan, nodes, settings)
+    _print(nodes, compared(nodes, planned), together, names, reviews, settings)
     stopping = ("fail", "warn") if settings["strict"] else ("fail",)
     failed = any(finding.severity in stopping for finding in together)
     return CheckFailed.exit_status if failed or stops(reviews, settings) else 0
 
 
 def nodes_of(paths: Sequence[str]) -> tuple[Node, ...]:
-    """The facts in files, each under its host's name, else under its file's."""
-    short = [os.path.basename(path).removesuffix(".json") for path in paths]
-    names = short if len(set(short)) == len(short) else list(paths)
-    found = []
-    for name, path in zip(names, paths, strict=True):
-        facts = load(path)
-        found.append(Node(name=facts.hostname or name, facts=facts))
-    return tuple(found)
+    """The facts in files, each under its host's name, else its file's: names that tell all apart.
+
+    The same file may be named twice; ``across`` tells that.
+    """
+    found = [load(path) for path in paths]
+    files = [os.path.basename(path).removesuffix(".json") for path in paths]
+    hosts = [facts.hostname or file for facts, file in zip(found, files, strict=True)]
+    apart = (names for names in (hosts, files) if len(set(names)) == len(names))
+    names = next(apart, list(paths))
+    return tuple(Node(name=name, facts=facts) for name, facts in zip(names, found, strict=True))
 
 
 def _needed(plan: Plan) -> int:
@@ -68,6 +70,7 @@ def _print(
     nodes: Sequence[Node],
     rows: Sequence[Compared],
     together: Sequence[Finding],
+    names: Sequence[str],
     reviews: Reviews,
     settings: Settings,
 ) -> None:
@@ -75,12 +78,15 @@ def _print(
         answer(script([*together, *(found for _, each in reviews for found in each.findings)]))
     elif settings["output"] == "json":
         from ..render.envelope import envelope
+        from ..render.findings import reviews_record
         from ..render.nodes import nodes_record
 
-        answer(envelope("nodes", nodes_record(nodes, rows, together, reviews)))
+        answer(
+            envelope("nodes", nodes_record(nodes, rows, together, reviews_record(reviews, names)))
+        )
     else:
         from ..render.findings import reviews_text
         from ..render.nodes import nodes_text
 
         answer(nodes_text(nodes, rows, together, color=not settings["no_color"]))
-        answer(reviews_text(reviews) if reviews else "")
+        answer(reviews_text(reviews, names) if reviews else "")

@@ -66,12 +66,14 @@ def _situations(plan: Plan, settings: Settings) -> list[Situation]:
     ]
 
 
-def reviews_of_nodes(plan: Plan, nodes: Sequence[Node], settings: Settings) -> Reviews:
-    """What the saved facts of each node say of the servers that are planned for it.
+def reviews_of_nodes(
+    plan: Plan, nodes: Sequence[Node], settings: Settings
+) -> tuple[list[str], Reviews]:
+    """What the saved facts of each node say of the servers that are planned for it, and its name.
 
     What only a look at the machine could tell is left out.
     """
-    found = []
+    names, found = [], []
     for number, node in enumerate(nodes):
         for one in plan.parts or plan.processes:
             server = one.plan if isinstance(one, Part) else one
@@ -83,8 +85,9 @@ def reviews_of_nodes(plan: Plan, nodes: Sequence[Node], settings: Settings) -> R
             bare = _bare(plan.replace(facts=node.facts), server, settings, part)
             each = review(bare.replace(system=known), (*settings.listed("skip"), "PLACEHOLDER"))
             told = tuple(f for f in each.findings if not f.what.endswith(NOBODY_LOOKED))
+            names.append(node.name)
             found.append((one, each.replace(findings=told, skipped=())))
-    return found
+    return names, found
 
 
 def stops(reviews: Reviews, settings: Settings) -> bool:

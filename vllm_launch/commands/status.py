@@ -23,7 +23,8 @@ def run(invocation: Invocation, settings: Settings) -> int:
         found = [kept for name in state.names() if (kept := state.read(name)) is not None]
         for name in state.names():
             if state.read(name) is None:
-                remark(f"# the record of {name} cannot be read: {state.directory()}/{name}\n")
+                what, hint = state.unreadable(name)
+                remark(f"# {what}\n#   {hint}\n")
     rows = [(kept, condition(kept)) for kept in found]
     if settings["output"] == "json":
         from ..render.envelope import envelope

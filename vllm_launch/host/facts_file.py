@@ -6,7 +6,7 @@ the type of its field, and every fault is named with its place at once.
 
 from __future__ import annotations
 
-from ..errors import UsageError, first_of, not_json
+from ..errors import UsageError, first_of, not_json, of_a_newer
 from ..model.host import (
     Gpu,
     GpuProcess,
@@ -42,6 +42,8 @@ _REQUIRED: dict[Any, tuple[str, ...]] = {
     RdmaDevice: ("name",),
 }
 _VENDORS = ("NVIDIA", "AMD")
+_ANEW = "write it again with this version's: vllm-launch detect --save FILE"
+_UNKNOWN = ": no such key"
 _HINT = "such a file is written by: vllm-launch detect --save FILE"
 
 
@@ -90,7 +92,7 @@ def from_dict(value: object, source: str = "host facts") -> HostFacts:
     if type(version) is not int or version != VERSION:
         raise UsageError(
             f"{source} is of version {version!r}; this vllm-launch reads version {VERSION}",
-            hint="write it again with this version's: vllm-launch detect --save FILE",
+            hint=of_a_newer(version, VERSION) + _ANEW,
         )
     faults: list[str] = []
     body = {key: item for key, item in value.items() if key not in _HEADER}
@@ -98,7 +100,9 @@ def from_dict(value: object, source: str = "host facts") -> HostFacts:
     faults += _contradictions(facts) if isinstance(facts, HostFacts) else []
     if faults or not isinstance(facts, HostFacts):
         shown = "\n  ".join(first_of(faults, _SHOWN_FAULTS))
-        raise UsageError(f"{source} is not valid:\n  {shown}", hint=_HINT)
+        newer = all(fault.endswith(_UNKNOWN) for fault in faults)
+        hint = f"a newer vllm-launch may have written it: {_ANEW}" if newer else _HINT
+        raise UsageError(f"{source} is not valid:\n  {shown}", hint=hint)
     return facts
 
 
@@ -116,7 +120,7 @@ def _record(cls: Any, value: object, where: str, faults: list[str]) -> Any:
         faults.append(f"{where or 'the file'}: must be an object")
         return None
     before, fields, prefix = len(faults), cls.__annotations__, f"{where}." if where else ""
-    faults += [f"{prefix}{_printed(key)}: no such key" for key in value if key not in fields]
+    faults += [f"{prefix}{_printed(key)}{_UNKNOWN}" for key in value if key not in fields]
     faults += [f"{prefix}{key}: is missing" for key in _REQUIRED[cls] if key not in value]
     parsed = {
         field: _field(annotation, value[field], prefix + field, faults)

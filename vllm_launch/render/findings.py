@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 _INDENT = " " * 5
 
 
-def reviews_text(reviews: Reviews, *, notes: bool = True) -> str:
-    """Each finding with why it matters and what mends it, then the counts."""
+def reviews_text(reviews: Reviews, nodes: Sequence[str] = (), *, notes: bool = True) -> str:
+    """Each finding with why it matters and what mends it, then the counts.
+
+    ``nodes`` names the machine of each process, where there are several.
+    """
     lines: list[str] = []
-    for process, each in reviews:
+    for at, (process, each) in enumerate(reviews):
         if len(reviews) > 1:
-            lines.append(process.title)
+            lines.append(f"{nodes[at]}: {process.title}" if nodes else process.title)
         for finding in each.findings:
             if notes or finding.severity != "note":
                 lines += finding_lines(finding)
@@ -54,10 +57,11 @@ def _counts(each: Review) -> str:
     return ", ".join(f"{number} {word}" for number, word in counts)
 
 
-def reviews_record(reviews: Reviews) -> list[dict[str, Any]]:
+def reviews_record(reviews: Reviews, nodes: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The same for programs, one entry a process."""
     return [
         {
+            **({"node": nodes[at]} if nodes else {}),
             "role": process.role,
             "rank": process.rank,
             "name": process.title,
@@ -66,7 +70,7 @@ def reviews_record(reviews: Reviews) -> list[dict[str, Any]]:
             "passed": list(each.passed),
             "skipped": list(each.skipped),
         }
-        for process, each in reviews
+        for at, (process, each) in enumerate(reviews)
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .findings import finding_lines, finding_record, reviews_record
+from .findings import finding_lines, finding_record
 from .wrapping import WIDTH, wrapped
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..model.finding import Finding
     from ..preflight.nodes import Compared, Node
-    from .findings import Reviews
 
 _ODD = "*"
 
@@ -89,7 +88,7 @@ def nodes_record(
     nodes: Sequence[Node],
     rows: Sequence[Compared],
     findings: Sequence[Finding],
-    reviews: Reviews,
+    processes: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """The same for programs."""
     return {
@@ -104,5 +103,5 @@ def nodes_record(
             for row in rows
         ],
         "findings": [finding_record(finding) for finding in findings],
-        "processes": reviews_record(reviews),
+        "processes": list(processes),
     }

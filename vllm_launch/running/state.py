@@ -13,7 +13,7 @@ import os
 import shutil
 from contextlib import contextmanager, suppress
 
-from ..errors import LaunchError, UsageError
+from ..errors import LaunchError, UsageError, of_a_newer
 from ..model.record import Record
 from . import process
 from .place import state_directory
@@ -139,6 +139,18 @@ def read(name: str) -> Kept | None:
         intent=found.get("intent"),
         line=tuple(map(str, line)) if isinstance(line, list) else (),
     )
+
+
+def unreadable(name: str) -> tuple[str, str]:
+    """For a name that ``read`` has no record of: what is wrong, and what to do."""
+    place = os.path.join(directory(), name)
+    found = _read(os.path.join(place, _RECORD))
+    by_hand = f"end its server by hand, and delete {place}"
+    if not isinstance(found, dict) or "format" not in found:
+        return f"the record of {name} cannot be read", by_hand
+    kind = found["format"]
+    what = f"the record of {name} has the format {kind!r}; this vllm-launch reads {FORMAT}"
+    return what, of_a_newer(kind, FORMAT) + by_hand
 
 
 def _container(found: dict[str, Any]) -> Container:
