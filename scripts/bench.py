@@ -175,7 +175,7 @@ def _large() -> float:
     """The most milliseconds for a deployment of many nodes, its parts and placeholders."""
     library = bundled()
     recipe = library.recipe("MiniMaxAI/MiniMax-M3")
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     took = {}
     for nodes in NODES:
         pool = Pool(nodes=nodes // 2, parallelism="dep")

@@ -55,9 +55,7 @@ def manifests() -> dict[str, str]:
 
 def _text(recipe_id: str, given: dict[str, Any], options: dict[str, Any]) -> str:
     library = bundled()
-    resolver = Resolver(
-        library.recipe(recipe_id), library.taxonomy, library.strategy, library.kv_store
-    )
+    resolver = Resolver(library.recipe(recipe_id), library)
     deployment = resolver.resolve(resolver.choose(request_of(given)))
     brief = Brief(
         name="model",

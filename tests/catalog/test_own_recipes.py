@@ -105,7 +105,7 @@ def test_every_variant_resolves_on_its_hardware_under_every_strategy(
     library: Library, recipe_id: str, variant: str, hardware: str
 ) -> None:
     recipe = library.recipe(recipe_id)
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     resolved = 0
     for strategy in resolver.chooser.offered(library.taxonomy.hardware_profiles[hardware]):
         nodes = 2 if strategy.startswith("multi_node") else None
@@ -138,7 +138,7 @@ def check(deployment: Deployment, strategy: str) -> None:
 def test_what_fits_one_gpu_easily_takes_one(library: Library, recipe_id: str) -> None:
     """With a third of it left for the KV cache: the rest of the node is for other servers."""
     recipe, profiles = library.recipe(recipe_id), library.taxonomy.hardware_profiles
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     for own, variant, hardware in COMBINATIONS:
         profile = profiles[hardware]
         if own != recipe_id or profile.brand not in ("NVIDIA", "AMD"):
@@ -156,7 +156,7 @@ def test_what_fits_one_gpu_easily_takes_one(library: Library, recipe_id: str) ->
 @pytest.mark.parametrize("recipe_id", RECIPES)
 def test_every_preset_and_point_resolves(library: Library, recipe_id: str) -> None:
     recipe = library.recipe(recipe_id)
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     for preset in recipe.presets.values():
         assert preset.source.href.startswith("https://"), preset.id
         for point in (None, *preset.points):
@@ -167,7 +167,7 @@ def test_every_preset_and_point_resolves(library: Library, recipe_id: str) -> No
 @pytest.mark.parametrize("recipe_id", RECIPES)
 def test_every_feature_resolves_in_every_mode_somewhere(library: Library, recipe_id: str) -> None:
     recipe = library.recipe(recipe_id)
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     wanted = {
         (feature.id, mode)
         for feature in recipe.features.values()

@@ -94,9 +94,7 @@ def shapes(recipe_id: str, variant: str) -> Iterator[Checkpoint]:
 
 def layouts(library: Library, recipe_id: str) -> Iterator[tuple[str, Deployment]]:
     """Every variant on its hardware under each strategy that is offered there."""
-    resolver = Resolver(
-        library.recipe(recipe_id), library.taxonomy, library.strategy, library.kv_store
-    )
+    resolver = Resolver(library.recipe(recipe_id), library)
     for own, variant, hardware in combinations(library):
         for strategy in resolver.chooser.offered(library.taxonomy.hardware_profiles[hardware]):
             if own != recipe_id:
@@ -137,7 +135,7 @@ def test_pools_hold_the_weights_where_the_model_was_seen_to_run(
 ) -> None:
     """Nobody says how large the pools shall be: then they are large enough."""
     recipe = library.recipe(recipe_id)
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     for hardware, support in recipe.meta.hardware.items():
         profile = library.taxonomy.hardware_profiles[hardware]
         if support == "unsupported" or "pd_cluster" not in resolver.chooser.offered(profile):

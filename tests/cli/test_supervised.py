@@ -612,5 +612,5 @@ def test_what_has_no_effect_is_said(servers: Servers) -> None:
 def test_where_nothing_is_kept(servers: Servers, words: tuple[str, ...]) -> None:
     ran = servers.operator.run(*words)
     assert ran.status == (0 if words == ("status",) else 2)
-    assert "no server is kept here" in ran.err
+    assert "there are no servers" in ran.err
     assert not servers.kept.exists()

@@ -54,7 +54,7 @@ def resolver(model: str) -> Resolver:
     """One of the project's own recipes."""
     found = Shelf().find(model)
     library = found.library
-    return Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    return Resolver(found.recipe, library)
 
 
 def deployment(model: str, **asked: Any) -> Deployment:

@@ -80,7 +80,7 @@ def recipe(
 
 
 def _resolver(lib: Library, recipe_id: str) -> Resolver:
-    return Resolver(lib.recipe(recipe_id), lib.taxonomy, lib.strategy, lib.kv_store)
+    return Resolver(lib.recipe(recipe_id), lib)
 
 
 def _keys(given: str | Keys) -> Keys:

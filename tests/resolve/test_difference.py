@@ -16,7 +16,6 @@ from vllm_launch.resolve.difference import (
     changes,
     outcomes,
 )
-from vllm_launch.resolve.resolver import Resolver
 
 TARGETS = [
     Target(name=name, profile=build.profile(name), request=Request(hardware=name))
@@ -199,19 +198,10 @@ def test_a_feature_that_is_new_is_told_as_such() -> None:
 
 def test_a_kv_store_is_compared_with_its_files() -> None:
     stores = ("kv_store_distributed_mooncake",)
-    resolver = build.recipe({})
-    other = resolver.kv_store(stores[0])
-    made = [
-        outcomes(resolver, stores, TARGETS[:1]),
-        outcomes(
-            Resolver(
-                resolver.recipe, resolver.taxonomy, resolver.strategy,
-                lambda _: other.replace(mooncake_master=None),
-            ),
-            stores,
-            TARGETS[:1],
-        ),
-    ]  # fmt: skip
+    resolver, other = build.recipe({}), build.recipe({})
+    without = resolver.kv_store(stores[0]).replace(mooncake_master=None)
+    other.kv_store = lambda _: without
+    made = [outcomes(one, stores, TARGETS[:1]) for one in (resolver, other)]
     found = changes(*made)
     assert [(one.kind, one.name, one.new) for one in found] == [("store", "master", None)]
     assert {each.kv_offload for each in found[0].where} == set(stores)

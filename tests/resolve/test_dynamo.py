@@ -26,7 +26,7 @@ TABLES = Path(__file__).parents[3] / "shared/reference/vllm-options"
 def deployment(point="tp4_c1", preset="gb200_agentx", **asked):
     library = bundled()
     recipe = library.recipe("MiniMaxAI/MiniMax-M3")
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     plain = resolver.resolve(resolver.choose(Request(preset=preset, point=point, **asked)))
     return plain, behind_dynamo(plain, recipe.presets[preset])
 

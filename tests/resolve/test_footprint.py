@@ -15,9 +15,7 @@ NEEDED = "variant default needs 960 GB, and 4 GPUs of gb200 have 768 GB"
 @pytest.mark.parametrize(("nodes", "told"), [(1, NEEDED), (2, None)], ids=["one tray", "two trays"])
 def test_a_pool_on_several_nodes_has_the_memory_of_them_all(nodes: int, told: str | None) -> None:
     found = Shelf().find("deepseek-ai/DeepSeek-V4-Pro")
-    resolver = Resolver(
-        found.recipe, found.library.taxonomy, found.library.strategy, found.library.kv_store
-    )
+    resolver = Resolver(found.recipe, found.library)
     pool = Pool(nodes=nodes)
     pools = Pools(prefill=pool, decode=pool)
     request = Request(hardware="gb200", strategy="pd_cluster", pools=pools)

@@ -39,7 +39,7 @@ CASES = {
 def deployment(**asked):
     library = bundled()
     recipe = library.recipe("MiniMaxAI/MiniMax-M3")
-    resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(recipe, library)
     return resolver.resolve(resolver.choose(Request(**asked)))
 
 

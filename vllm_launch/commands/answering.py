@@ -81,7 +81,7 @@ def promise_of_model(model: str, settings: Settings) -> Promise | None:
     try:
         found = Shelf(settings.listed("recipes_dir"), settings.listed("sources")).find(model)
         library = found.library
-        resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+        resolver = Resolver(found.recipe, library)
         deployment = resolver.resolve(resolver.choose(Request(variant=found.variant)))
     except LaunchError:
         return None

@@ -32,7 +32,7 @@ def deployment_of(
     ``anywhere``: where no machine is named, the recipe's usual one, and not this host.
     """
     library = found.library
-    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(found.recipe, library)
     request = request_of(found, invocation, settings, env)
     dynamo = _behind_dynamo(found.recipe, request.preset, settings)
     if dynamo:
@@ -64,7 +64,7 @@ def _without_recipe(
 
     choice = resolver.choose(request)
     recipe = unrecorded.planned(found.recipe, checkpoint, choice)
-    again = Resolver(recipe, resolver.taxonomy, resolver.strategy, resolver.kv_store)
+    again = Resolver(recipe, resolver.words)
     deployment = _resolved(again, request, host)
     notes = unrecorded.remarks(recipe, checkpoint, choice)
     reasons = tuple(

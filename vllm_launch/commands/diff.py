@@ -145,7 +145,7 @@ def _compared(
 def _read(side: Side, recipe_id: str) -> Resolver:
     library = side.library
     recipe = side.recipe or library.recipe(recipe_id)
-    return Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+    return Resolver(recipe, library)
 
 
 def _unreadable(

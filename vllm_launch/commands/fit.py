@@ -50,14 +50,14 @@ def table_for(
 ) -> tuple[HardwareProfile, tuple[Fit, ...]]:
     """What of a recipe fits where it is planned for. Raises NothingFits where nothing could."""
     library = found.library
-    resolver = Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(found.recipe, library)
     choice = resolver.choose(request.replace(variant=found.variant))
     hardware = choice.hardware
     if found.checkpoint is not None:
         from ..resolve.unrecorded import planned
 
         recipe = planned(found.recipe, found.checkpoint, choice)
-        resolver = Resolver(recipe, library.taxonomy, library.strategy, library.kv_store)
+        resolver = Resolver(recipe, library)
     return hardware, fits(resolver, request, hardware, load)
 
 

@@ -30,13 +30,13 @@ def kept_server(name: str | None, source: str = "NAME") -> Kept:
             what, hint = state.unreadable(name)
             raise UsageError(what, hint=hint)
         if found is None:
-            raise UsageError(f"no server {name} is kept here", hint=_HINT)
+            raise UsageError(f"there is no server {name}", hint=_HINT)
         return found
     kept = [found for each in state.names() if (found := state.read(each)) is not None]
     running = [each for each in kept if condition(each).runs] if len(kept) > 1 else kept
     if len(running) == 1:
         return running[0]
     if not kept:
-        raise UsageError("no server is kept here", hint="start one with serve --wait or --detach")
+        raise UsageError("there are no servers", hint="start one with serve --wait or --detach")
     names = ", ".join(each.name for each in running or kept)
     raise UsageError(f"which server? There are {names}", hint="give its name")

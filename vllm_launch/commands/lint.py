@@ -114,10 +114,7 @@ def _of_recipe(
     if any(not problem.warning for problem in reading.problems):
         return [*found, *faults_of_file(root, RECIPE, shown, taxonomy, options)], 0
     recipe = recipe.replace(id=recipe.model.model_id)
-    more, tried = faults_of_recipe(
-        root, recipe, shown, taxonomy, library.strategy, library.kv_store, library.kv_stores(),
-        options,
-    )  # fmt: skip
+    more, tried = faults_of_recipe(root, recipe, shown, library, library.kv_stores(), options)
     return [*found, *more], tried
 
 

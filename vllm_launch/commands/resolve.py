@@ -41,7 +41,7 @@ class Resolvers:
         try:
             found = self.shelf.find(model)
             library = found.library
-            return Resolver(found.recipe, library.taxonomy, library.strategy, library.kv_store)
+            return Resolver(found.recipe, library)
         except LaunchError as error:
             return error
 

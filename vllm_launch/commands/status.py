@@ -33,5 +33,5 @@ def run(invocation: Invocation, settings: Settings) -> int:
     elif rows:
         answer(servers_text(rows))
     else:
-        remark("# no server is kept here; serve --wait and serve --detach keep theirs\n")
+        remark("# there are no servers; start one with serve --wait or --detach\n")
     return 0

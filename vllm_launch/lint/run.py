@@ -13,15 +13,15 @@ from .written import images as images_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..catalog.reading import Reader
     from ..catalog.tree import Node
     from ..model.problem import Problem
     from ..model.recipe import Recipe
-    from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import Taxonomy
     from ..model.vllm import VllmOptions
+    from ..resolve.resolver import Words
     from .scope import Scope
     from .written import Block
 
@@ -64,17 +64,15 @@ def faults_of_recipe(
     root: Node,
     recipe: Recipe,
     file: str,
-    taxonomy: Taxonomy,
-    strategy: Callable[[str], Strategy],
-    kv_store: Callable[[str], KvStore],
+    library: Words,
     stores: tuple[str, ...],
     options: VllmOptions,
 ) -> tuple[list[Fault], int]:
     """What is wrong in a recipe, and how many combinations were tried."""
     blocks = list(blocks_of(root, RECIPE, file))
-    trial = Trial(Resolver(recipe, taxonomy, strategy, kv_store), stores, options)
+    trial = Trial(Resolver(recipe, library), stores, options)
     found = trial.run()
-    scope = scope_of(options, taxonomy, recipe, blocks, machines=trial.machines)
+    scope = scope_of(options, library.taxonomy, recipe, blocks, machines=trial.machines)
     found += [fault for block in blocks for fault in _of_block(block, scope)]
     found += images.named(images_of(root, RECIPE, file))
     found += memory.figures(recipe)

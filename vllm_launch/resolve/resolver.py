@@ -12,7 +12,7 @@ from .serving import Serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Protocol
 
     from ..model.choice import Choice, Request
     from ..model.deployment import Deployment
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import HardwareProfile, Taxonomy
     from .layers import Layers
+
+    class Words(Protocol):
+        """What a recipe names and does not hold: its recipes directory has it."""
+
+        @property
+        def taxonomy(self) -> Taxonomy:
+            """The hardware profiles, KV offload options and tasks."""
+
+        def strategy(self, name: str) -> Strategy:
+            """One strategy. Raises UsageError or RecipeError."""
+
+        def kv_store(self, name: str) -> KvStore:
+            """One KV store. Raises UsageError or RecipeError."""
+
 
 _USUAL_NODES = 64  # a batch may ask for any number: flags for more nodes are not kept
 
@@ -31,18 +45,13 @@ class Resolver:
     Layers are put together once for each variant, hardware, strategy and role, and kept.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        taxonomy: Taxonomy,
-        strategy: Callable[[str], Strategy],
-        kv_store: Callable[[str], KvStore],
-    ) -> None:
+    def __init__(self, recipe: Recipe, words: Words) -> None:
         self.recipe = recipe
-        self.taxonomy = taxonomy
-        self.strategy = strategy
-        self.kv_store = kv_store
-        self.chooser = Chooser(recipe, taxonomy, strategy)
+        self.words = words
+        self.taxonomy = words.taxonomy
+        self.strategy = words.strategy
+        self.kv_store = words.kv_store
+        self.chooser = Chooser(recipe, self.taxonomy, self.strategy)
         self._memo = Memo()
 
     def choose(self, request: Request) -> Choice:

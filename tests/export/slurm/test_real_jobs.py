@@ -25,7 +25,7 @@ def planned(recipe, values, **asked):
     """The parts of a plan by name, filled in."""
     library = bundled()
     found = library.recipe(recipe)
-    resolver = Resolver(found, library.taxonomy, library.strategy, library.kv_store)
+    resolver = Resolver(found, library)
     deployment = resolver.resolve(resolver.choose(Request(**asked)))
     return {part.name: fill_part(part, values) for part in parts(deployment)}
 
