@@ -17,7 +17,7 @@ def folded(text: str, width: int) -> str:
     What a line begins with (blanks, the ``#`` of a comment) its continuations begin with too.
     """
     lines = text.split("\n")
-    whole = (len(line) <= width or "\r" in line for line in lines)  # "\r": drawn over itself
+    whole = (len(line) <= width for line in lines)
     return "\n".join(
         line if stays else _folded(line, width) for line, stays in zip(lines, whole, strict=True)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .errors import LaunchError, UsageError, did_you_mean
+from .model.secrets import is_secret
 from .options import COMMANDS, GLOBAL, Command, Option
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ def mistake(error: Any, words: Sequence[str], passed: Sequence[str] | None) -> U
         return _no_argument(command, passed, see)
     if said.startswith(_EXTRA):
         extra = said.removeprefix(_EXTRA).removesuffix(")")
-        return UsageError(f"{typed} has no use for {extra!r}", hint=see)
+        return UsageError(f"{typed} has no use for {_told(extra, words)!r}", hint=see)
     if said.startswith("No such command"):
         return _unknown_command(said.split("'")[1], typed, see)
     return UsageError(f"{said[:1].lower()}{said[1:]}", hint=see)
@@ -63,6 +64,17 @@ def _set_form(words: Sequence[str], environ: Mapping[str, str]) -> str:
         return (settle(own, leading(words), environ)["output"] or "") if own else ""
     except LaunchError:  # the settings may be the very fault that is told
         return ""
+
+
+def _told(extra: str, words: Sequence[str]) -> str:
+    """Words too many, without those that follow a secret's name: -e HF_TOKEN VALUE."""
+    from itertools import pairwise
+
+    left = set(extra.split())
+    for name, value in pairwise(words):
+        if value in left and is_secret(name.lstrip("-").replace("-", "_").rstrip("=")):
+            extra = extra.replace(value, "…")
+    return extra
 
 
 def _typed(error: Any, words: Sequence[str]) -> str:

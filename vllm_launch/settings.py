@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .catalog.tree import Node
 
 _PREFIX = "VLLM_LAUNCH_"
+_BY_ALL = 0o002  # of a mode: every user may write
 _PATHS = ("DIR", "DIR|FILE|URL", "FILE", "FILE|-")
 
 
@@ -159,7 +160,22 @@ def _config_path(given: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[
     from .catalog.files import config_directory
 
     path = os.path.join(config_directory(), "config.yaml")
-    return (path, path) if os.path.isabs(path) and os.path.isfile(path) else (None, "")
+    if not (os.path.isabs(path) and os.path.isfile(path)):
+        return None, ""
+    _refuse_open(path)
+    return path, path
+
+
+def _refuse_open(path: str) -> None:
+    """Raise UsageError for a settings file that every user of the machine can write."""
+    for each in (path, os.path.dirname(path)):
+        if os.stat(each).st_mode & _BY_ALL:
+            from shlex import quote
+
+            raise UsageError(
+                f"{each} can be written by every user, so it is not read",
+                hint=f"look at it, then: chmod o-w {quote(each)}",
+            )
 
 
 def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str, Setting]:

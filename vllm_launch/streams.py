@@ -7,6 +7,7 @@ import os
 import sys
 
 from .errors import LaunchError
+from .model.secrets import concealed, is_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 _AS_BYTES = "vllm_launch"
 _USUAL_COLUMNS = 80
 _DIGITS = 6  # of a number that can be a width
+_OVER = "\r\033[K"  # to the line's beginning, and nothing left on it
+_SHORTEST_SECRET = 8  # characters: what is shorter stands in other words too
 
 
 def prepare() -> None:
@@ -38,10 +41,11 @@ def to_bytes(text: str) -> bytes:
 def answer(text: str) -> None:
     """Write to the standard output.
 
-    Raises BrokenPipeError where nobody reads it any more, LaunchError where it cannot be written.
+    What reads it otherwise than a terminal is given every byte. Raises BrokenPipeError where
+    nobody reads it any more, LaunchError where it cannot be written.
     """
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text, styled=True) if sys.stdout.isatty() else text)
     except OSError as error:
         raise write_error(error) from None
 
@@ -62,20 +66,50 @@ def write_error(error: OSError) -> Exception:
     return LaunchError(f"cannot write the answer: {error.strerror}", code="cannot_write")
 
 
-def remark(text: str, *, as_it_is: bool = False) -> None:
+def remark(text: str, *, as_it_is: bool = False, over: bool = False) -> None:
     """Write to the standard error, if that takes it: the answer does not depend on it.
 
-    On a terminal, lines end at its edge; ``as_it_is``: what others wrote is left alone.
+    Nothing that a terminal obeys and no secret is written, whoever the words are from. On a
+    terminal, lines end at its edge; ``as_it_is``: what others wrote is not folded; ``over``: it
+    takes the place of the line that was begun.
     """
     try:
-        if not as_it_is and sys.stderr.isatty():
+        text = visible(without_secrets(text))
+        if not (as_it_is or over) and sys.stderr.isatty():
             from .folding import folded
 
             text = folded(text, columns(sys.stderr))
-        sys.stderr.write(text)
+        sys.stderr.write(_OVER + text if over else text)
         sys.stderr.flush()
     except OSError:
         _let_go(sys.stderr)
+
+
+def without_secrets(text: str) -> str:
+    """A text without secrets: those that are known by their form, and the environment's own."""
+    for name, value in os.environ.items():
+        if len(value) >= _SHORTEST_SECRET and value in text and is_secret(name):
+            text = text.replace(value, "…")
+    return concealed(text)
+
+
+def visible(text: str, *, styled: bool = False, kept: str = "") -> str:
+    """A text with escapes for what a terminal obeys, but for line ends and tabs.
+
+    ``styled``: colours and bold letters stay; ``kept``: so do these characters.
+    """
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
+    import re
+
+    style = "\033\\[[0-9;]*m|" if styled else ""
+    obeyed = f"{style}[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+
+    def escaped(match: re.Match[str]) -> str:
+        found = match[0]
+        return found if len(found) > 1 or found in kept else ascii(found)[1:-1]
+
+    return re.sub(obeyed, escaped, text)
 
 
 def columns(stream: TextIO) -> int:

@@ -281,7 +281,7 @@ def test_what_is_no_source(text: str) -> None:
     [
         ("https://h.example/O/R.git", "h.example-o-r", "https://h.example/O/R.git", ""),
         ("https://h.example/r/#v1", "h.example-r", "https://h.example/r", "v1"),
-        ("near=https://h.example/r?a=b#x/y", "near", "https://h.example/r?a=b", "x/y"),
+        ("near=https://h.example/r/b#x/y", "near", "https://h.example/r/b", "x/y"),
         ("https://h.example:8443/../r", "h.example-8443-..-r", "https://h.example:8443/../r", ""),
     ],
 )  # fmt: skip

@@ -188,8 +188,8 @@ def test_what_does_not_exist(
         case(
             "dashes where there is no server",
             ("recipes", "list", "--", "--all", "x"),
-            "recipes list starts no server that could be handed '--all x'",
-            "leave out -- and what follows it",
+            "recipes list starts no server that could be handed what follows --",
+            "leave it out, and the --",
         ),
         case(
             "batch from nowhere",

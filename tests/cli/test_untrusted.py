@@ -73,10 +73,13 @@ def test_a_placeholder_of_a_server_that_stands_alone_is_said(
     assert "# not filled in: $HOME: give --endpoint HOME=…" in ran.err
 
 
-def test_the_operators_token_wins_over_a_recipes(operator: Operator, foreign: Path) -> None:
+def test_what_the_operator_hands_on_by_name_wins_over_a_recipes(
+    operator: Operator, foreign: Path
+) -> None:
     operator.install("vllm")
-    ran = operator.run(*write(foreign, "{HF_TOKEN: stolen}"), env={"HF_TOKEN": "mine"})
-    assert ran.record["env"]["HF_TOKEN"] == "mine"
+    words = write(foreign, "{HF_HOME: /theirs}")
+    ran = operator.run(*words, "-e", "HF_HOME", env={"HF_HOME": "/mine"})
+    assert ran.record["env"]["HF_HOME"] == "/mine"
 
 
 def test_a_link_to_another_file_does_not_print_it(operator: Operator, foreign: Path) -> None:

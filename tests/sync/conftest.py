@@ -105,4 +105,4 @@ def held(url: str) -> tuple[Current, str]:
 def revisions(cache: Path, url: str) -> set[str]:
     """What lies in a source's directory beside its records."""
     directory = cache / "vllm-launch" / "sources" / parse(url).name
-    return {path.name for path in directory.iterdir()} - {"lock", "current", "http", "git"}
+    return {path.name for path in directory.glob("*")} - {"lock", "current", "http", "git"}

@@ -8,9 +8,10 @@ import stat
 import sys
 from _imp import source_hash  # what bytecode files are checked with, and in memory already
 
-from .. import __version__
+from .. import __version__, private
 from ..errors import RecipeError
 from ..model.problem import Problem
+from ..model.secrets import is_secret
 from .tree import MAX_BYTES, SyntaxFault
 
 TYPE_CHECKING = False
@@ -48,9 +49,19 @@ def read_past(path: str, shown: str) -> tuple[Node, list[Problem], bytes]:
     if tree is not None:
         return tree, [], data
     tree, problems = parse(data, shown, is_json=path.endswith(".json"))
-    if not problems:
+    if not problems and not _holds_secret(data):
         _to_cache(cached, data, tree)
     return tree, problems, data
+
+
+def _holds_secret(data: bytes) -> bool:
+    """Whether a file may give a value to a name that says it is a secret: it is not copied."""
+    import re
+
+    assigned = (
+        rb"(?m)(?:^|[{\[,])[ \t]*(?:- )?[\"']?([A-Z][A-Z0-9_]*)[\"']?[ \t]*[:=][ \t]*[^\s$<#]"
+    )
+    return any(is_secret(name.decode()) for name in re.findall(assigned, data))
 
 
 def read_bytes(path: str, shown: str) -> bytes:
@@ -173,8 +184,8 @@ def keep(path: str, value: Any) -> None:
     partial = f"{path}.{os.getpid()}"
     content = marshal.dumps(value)
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(partial, "wb") as file:
+        private.make(os.path.dirname(path))
+        with open(private.create(partial), "wb") as file:
             file.write(source_hash(_HASH_KEY, content) + content)
         os.replace(partial, path)
     except OSError:

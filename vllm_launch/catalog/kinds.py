@@ -7,6 +7,7 @@ arguments are the format, key by key.
 
 from __future__ import annotations
 
+from ..model.secrets import holds_password, is_secret, secret_among
 from ..model.source import paired
 from .reading import ABSENT, in_quotes, mismatch
 
@@ -254,6 +255,9 @@ def arguments(node: Node, path: str, reading: Reading) -> Any:
         token = word(child, f"{path}[{i}]", reading)
         if token is not ABSENT:
             tokens.append((token, reading.source(child, path)))
+    found = secret_among([token for token, _ in tokens])
+    if found:
+        _secret(node, path, reading, found)
     return paired(tokens)
 
 
@@ -271,8 +275,16 @@ def variables(node: Node, path: str, reading: Reading) -> Any:
             value = word(child, below, reading)
             if value is not ABSENT:
                 place = ("text", line, column, key, "")
+                if (value and value[0] != "$" and is_secret(key)) or holds_password(value):
+                    _secret(place, below, reading, f"the value of {key}")
                 found.append((key, value, reading.source(place, path)))
     return tuple(found)
+
+
+def _secret(node: Node, path: str, reading: Reading, what: str) -> None:
+    """Note a secret: who may read a recipe may read it, and a plan is printed and kept."""
+    hint = "leave it out, export it, and hand it on by name: -e NAME"
+    reading.problem(node, path, f"{what} is a secret, and a recipe holds none", hint)
 
 
 def table(

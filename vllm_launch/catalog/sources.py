@@ -50,22 +50,35 @@ def parse(text: str) -> SourceSpec:
     url, hash_mark, pin = (f"https://{rest}" if equals else text).partition("#")
     if not is_address(url) or (equals and not is_name(name)):
         raise ValueError(_FORM)
+    if "?" in url:
+        raise ValueError(f"{_FORM}; what follows a ? may be a secret, and an address is kept")
     if hash_mark and not is_pin(pin):
         raise ValueError(f"{_FORM}, PIN being a commit, a branch or a tag")
     return SourceSpec(name=name if equals else name_of(url), url=url.rstrip("/"), pin=pin)
 
 
 def masked(text: str) -> str:
-    """A text that is no source, as it can be told: without a password."""
+    """A text that is no source, as it can be told: without a password and without a query."""
     head, at, rest = text.rpartition("@")
-    return f"{head.partition('://')[0]}://…@{rest}" if at and "://" in head else text
+    if at and ":" in head:
+        scheme, colon, _ = head.partition("://")
+        text = f"{scheme}{colon}…@{rest}" if colon else f"…@{rest}"
+    plain, question, _ = text.partition("?")
+    return f"{plain}?…" if question else text
 
 
 def is_address(url: str) -> bool:
     """Whether this is an https address, without a password and short enough to be shown."""
     host = url.removeprefix("https://").partition("/")[0]
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= _MAX_URL
-    return plain and url.startswith("https://") and bool(host) and "@" not in host
+    return plain and url.startswith("https://") and _is_host(host)
+
+
+def _is_host(text: str) -> bool:
+    """Whether this is a host with or without a port, and nothing of a user's name or password."""
+    inner, _, port = text[1:].partition("]") if text[:1] == "[" else text.partition(":")
+    letters = f"{_LETTERS}.-_" + (":" if text[:1] == "[" else "")
+    return bool(inner) and set(inner.lower()) <= set(letters) and set(port) <= set(":0123456789")
 
 
 def is_name(text: str) -> bool:
@@ -108,7 +121,7 @@ def current_of(name: str) -> Current | None:
     except (LaunchError, UnicodeDecodeError):
         return None
     said = {key: value for key, colon, value in (line.partition(": ") for line in lines) if colon}
-    if not is_name(said.get("revision", "")) or not is_address(said.get("url", "")):
+    if not is_name(said.get("revision", "")) or not _is_kept(said.get("url", "")):
         return None
     return Current(
         revision=said["revision"],
@@ -120,6 +133,10 @@ def current_of(name: str) -> Current | None:
         recipes=_number(said.get("recipes", "")),
         broken=_number(said.get("broken", "")),
     )
+
+
+def _is_kept(url: str) -> bool:
+    return is_address(url) and "?" not in url
 
 
 def _number(text: str) -> int:

@@ -18,8 +18,8 @@ def run(invocation: Invocation) -> int:
     command = invocation.command
     if invocation.passed and not command.passes_on:
         raise UsageError(
-            f"{command.name} starts no server that could be handed {' '.join(invocation.passed)!r}",
-            hint="leave out -- and what follows it",
+            f"{command.name} starts no server that could be handed what follows --",
+            hint="leave it out, and the --",
         )
     settings = settle(command.options, invocation.given, os.environ)
     for told in unknown_variables(os.environ):

@@ -10,10 +10,11 @@ from ..drift import drift
 from ..errors import CheckFailed, LaunchError, MissingProgram, UsageError, not_json
 from ..render.shell import command
 from ..resolve.benchmark import bench_argv, compared
-from ..running.place import state_directory
+from ..running.place import make_directory, state_directory
 from ..streams import answer, remark
 from .client import served_name, server_url
 from .find import find_model
+from .secrets import refuse_secret_arguments
 
 _RESULT = "give a file that bench wrote, or vllm bench serve --save-result"
 
@@ -31,6 +32,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
         return _compare(invocation.argument, settings)
     if invocation.argument is None:
         raise UsageError("bench needs a model", hint="or two results: --compare FIRST --compare …")
+    refuse_secret_arguments(invocation.passed)
     found = find_model(invocation.argument, settings)
     model = settings["model_name"] or served_name(found, settings)
     url = server_url(settings, found.recipe.id)
@@ -98,7 +100,7 @@ def _directory(recipe_id: str) -> str:
     """Where a recipe's results are kept."""
     path = os.path.join(state_directory(), "bench", recipe_id.replace("/", "--"))
     try:
-        os.makedirs(path, exist_ok=True)
+        make_directory(path)
     except OSError as error:
         raise UsageError(
             f"cannot keep results in {path}: {error.strerror}", hint="set XDG_STATE_HOME"

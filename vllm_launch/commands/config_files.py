@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import UsageError
-from ..running.place import state_directory
+from ..running.place import make_directory, state_directory
 from ..streams import remark
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def _is_written(file: ConfigFile) -> bool:
 
 def _write(file: ConfigFile) -> None:
     """In one step, and readable for this user alone."""
-    os.makedirs(os.path.dirname(file.path), mode=0o700, exist_ok=True)
+    make_directory(os.path.dirname(file.path))
     beside = f"{file.path}.{os.getpid()}.part"
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -234,14 +234,14 @@ def _ask(source: Source, commands: Sequence[Words], seconds: float) -> bytes:
         nonlocal said
         if shown and int(passed) > said:
             said = int(passed)
-            remark(f"\r# asking vLLM's own parser, {source.shown}: {said} s ")
+            remark(f"# asking vLLM's own parser, {source.shown}: {said} s ", over=True)
 
     try:
         question = source.question(json.dumps(asked).encode())
         return ask(question, seconds, MOST_BYTES, waiting)
     finally:
         if said >= 0:
-            remark("\r\033[K")
+            remark("", over=True)
 
 
 def _changes(words: Words) -> bool:

@@ -8,6 +8,7 @@ from .. import __version__
 from ..errors import UsageError
 from ..export import Brief
 from ..model.part import Part
+from ..model.secrets import concealed
 from ..options import TARGETS
 from ..render.shell import quote
 from ..resolve.parts import parts as parts_of
@@ -186,7 +187,8 @@ def _header(plan: Plan, invocation: Invocation) -> Iterator[str]:
         + (f":{choice.point}" if choice.point else "")
         + (f", KV {choice.kv_offload}" if choice.kv_offload else "")
     )
-    yield f"command: {' '.join(quote(word) for word in ('vllm-launch', *invocation.line))}"
+    line = (quote(concealed(word)) for word in ("vllm-launch", *invocation.line))
+    yield f"command: {' '.join(line)}"
 
 
 def _revision(plan: Plan) -> str:

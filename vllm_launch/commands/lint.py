@@ -86,10 +86,10 @@ def _told(jobs: list[Job]) -> Iterable[Job]:
     shown = sys.stderr.isatty()
     for number, job in enumerate(jobs, 1):
         if shown:
-            remark(f"\r\033[K{number}/{len(jobs)} {os.path.basename(job[1])}")
+            remark(f"{number}/{len(jobs)} {os.path.basename(job[1])}", over=True)
         yield job
     if shown:
-        remark("\r\033[K")
+        remark("", over=True)
 
 
 def faults_in(job: Job, options: VllmOptions) -> tuple[list[Fault], int]:

@@ -8,7 +8,7 @@ import sys
 from ..errors import UsageError
 from ..running import engine, state
 from ..running.condition import condition
-from ..streams import write_error
+from ..streams import to_bytes, visible, write_error
 from .kept import kept_server
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ _PAUSE = 0.2
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
-    """Print the log, byte for byte; with --follow until the server ends."""
+    """Print the log, with --follow until the server ends: byte for byte, but to a terminal."""
     kept = kept_server(invocation.argument)
     if kept.container is not None:
         from ..launch import become
@@ -40,18 +40,25 @@ def run(invocation: Invocation, settings: Settings) -> int:
 
 def _copy(kept: Kept, log: int, *, follow: bool) -> None:
     """All that is there, then what comes; what a server said last is never left out."""
+    from codecs import getincrementaldecoder
     from time import sleep
 
+    decode = getincrementaldecoder("utf-8")("replace").decode if sys.stdout.isatty() else None
     over = not follow
     while True:
         while data := os.read(log, _CHUNK):
-            _put(data)
+            _put(data if decode is None else _harmless(decode(data)))
         if over:
             return
         sleep(_PAUSE)
         if os.fstat(log).st_size < os.lseek(log, 0, os.SEEK_CUR):
             os.lseek(log, 0, os.SEEK_SET)  # it was cut by whoever rotates logs
         over = not condition(kept).runs
+
+
+def _harmless(text: str) -> bytes:
+    """What a server said, with its colours and with bars that are drawn over themselves."""
+    return to_bytes(visible(text, styled=True, kept="\r"))
 
 
 def _put(data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import UsageError
+from ..model.secrets import SECRET_FLAGS, holds_password, is_secret, secret_among
 from ..model.source import Source
 
 TYPE_CHECKING = False
@@ -15,19 +16,6 @@ if TYPE_CHECKING:
 
 # Always handed on where they are set: what a server needs to read gated models and ask for keys.
 HANDED_ON = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "VLLM_API_KEY")
-_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL")
-_NO_SECRETS = ("TOKENIZERS_PARALLELISM",)
-# Flags of the server that take a secret, and the variables that it reads instead. --hf-token
-# alone, without a value, is none: it names the token that is saved in the home directory.
-_SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
-
-
-def is_secret(name: str) -> bool:
-    """Whether a variable's name says that its value is a secret."""
-    if name in _NO_SECRETS:
-        return False
-    parts = name.upper()
-    return any(parts.endswith(word) or f"{word}_FILE" == parts for word in _SECRET_WORDS)
 
 
 def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[str, ...]]:
@@ -43,7 +31,7 @@ def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[
         name, equals, value = text.partition("=")
         if not name.isascii() or not name.replace("_", "a").isalnum() or name[0].isdigit():
             raise UsageError(f"{option}: {name!r} is no variable name", hint="write NAME=VALUE")
-        if equals and is_secret(name):
+        if equals and (is_secret(name) or holds_password(value)):
             raise UsageError(
                 f"{option}: the value of {name} would stand in the command for all to read",
                 hint=f"export {name} before, and give its name alone: -e {name}",
@@ -59,12 +47,12 @@ def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[
 
 def refuse_secret_arguments(passed: Sequence[str]) -> None:
     """Raise UsageError for a secret behind "--": every user of the machine could read it."""
-    for token, follower in zip(passed, (*passed[1:], ""), strict=False):
-        flag, equals, _ = token.partition("=")
-        flag = flag.replace("_", "-")
-        has_value = equals or (follower and not follower.startswith("-"))
-        if flag in _SECRET_FLAGS and (has_value or flag == "--api-key"):
-            raise UsageError(
-                f"{flag} puts a secret on the command line, where every user can read it",
-                hint=f"export {_SECRET_FLAGS[flag]}=… instead: the server reads it",
-            )
+    found = secret_among(passed)
+    if found:
+        variable = SECRET_FLAGS.get(found)
+        raise UsageError(
+            f"{found} puts a secret on the command line, where every user can read it",
+            hint=f"export {variable}=… instead: the server reads it"
+            if variable
+            else "give the address without it",
+        )

@@ -7,7 +7,7 @@ from functools import partial
 
 from ..catalog.library import bundled, foreign
 from ..catalog.shelf import user_overlays
-from ..catalog.sources import current_of, parse, synced
+from ..catalog.sources import current_of, masked, parse, synced
 from ..errors import LaunchError
 from ..model.origin import Listed
 from ..streams import answer
@@ -54,7 +54,7 @@ def _opened(place: str, open_it: Callable[[], Library], libraries: list[Library]
         library = open_it()
     except LaunchError as error:
         hint = f"; {error.hint}" if error.hint else ""
-        return Listed(source=place, problem=f"{error.message}{hint}")
+        return Listed(source=masked(place), problem=f"{error.message}{hint}")
     libraries.append(library)
     if library.synced:
         return _synced(parse(place).name, library.source)

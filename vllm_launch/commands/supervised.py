@@ -7,6 +7,7 @@ from time import time
 
 from ..errors import UsageError
 from ..launch import program_path
+from ..model.secrets import concealed
 from ..running import condition, engine, process, reality, state
 from ..running.promise import Promise, to_record
 from ..running.state import Container, Kept
@@ -53,7 +54,7 @@ def start(
         launcher=process.identity_of(os.getpid()),
         promise=None if promise is None else to_record(promise),
         intent=None if intent is None else reality.to_record(intent),
-        line=tuple(line),
+        line=tuple(map(concealed, line)),
     )
     kept = state.claim(kept, _is_over, exactly=settings["name"] is not None)
     try:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..catalog.files import config_directory
-from ..catalog.sources import SourceSpec, current_of, is_pin, no_source, parse, synced_names
+from ..catalog.sources import SourceSpec, current_of, is_pin, masked, no_source, parse, synced_names
 from ..errors import LaunchError, UsageError
 from ..streams import answer, remark
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _TOLD = 10  # recipes that cannot be read, before the rest is counted
 _EXAMPLE = "https://github.com/vllm-project/recipes"
-_CLEAR = "\r\033[K"
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
@@ -103,7 +102,7 @@ def _spec(argument: str, known: dict[str, SourceSpec]) -> SourceSpec:
         return found
     if "://" not in argument:
         names = ", ".join(spec.name for spec in known.values()) or "none"
-        raise UsageError(f"there is no source {argument!r}", hint=f"there are: {names}")
+        raise UsageError(f"there is no source {masked(argument)!r}", hint=f"there are: {names}")
     spec = _parsed(argument)
     there = known.get(spec.url)
     return spec if there is None else there.replace(pin=spec.pin or there.pin)
@@ -115,9 +114,9 @@ def _telling(name: str) -> Telling:
 
     if sys.stderr.isatty():
         return Telling(
-            line=lambda text: remark(f"{_CLEAR}{text}\n"),
-            step=lambda text: remark(f"{_CLEAR}{name}: {text}"),
-            count=lambda text: remark(f"{_CLEAR}{name}: {text}"),
+            line=lambda text: remark(f"{text}\n", over=True),
+            step=lambda text: remark(f"{name}: {text}", over=True),
+            count=lambda text: remark(f"{name}: {text}", over=True),
         )
     return Telling(
         line=lambda text: remark(f"{text}\n"),
@@ -128,7 +127,7 @@ def _telling(name: str) -> Telling:
 
 def _clear() -> None:
     if sys.stderr.isatty():
-        remark(_CLEAR)
+        remark("", over=True)
 
 
 def _print(outcomes: Sequence[Outcome], settings: Settings) -> None:

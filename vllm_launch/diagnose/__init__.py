@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..model.secrets import concealed
 from .containers import CONTAINERS
 from .gpus import GPUS
 from .hub import HUB
@@ -42,7 +43,9 @@ def diagnose(lines: Iterable[str]) -> tuple[Diagnosis, ...]:
             values = {name: value for name, value in match.groupdict().items() if value}
             step = symptom.next if isinstance(symptom.next, Try) else symptom.next(values)
             found.append(
-                Diagnosis(symptom=symptom, line=number, text=_plain(text), next=step or Try())
+                Diagnosis(
+                    symptom=symptom, line=number, text=concealed(_plain(text)), next=step or Try()
+                )
             )
     return _causes_first(found)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..model.secrets import concealed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +36,7 @@ def started_by(lines: Iterable[str]) -> tuple[str, ...]:
                 words = shlex.split(line.partition(STARTED_AS)[2])
             except ValueError:
                 continue
-            return tuple(words[1:])
+            return tuple(map(concealed, words[1:]))
         if not model and ("model" in line or "vllm serve" in line):
             found = (re.search(pattern, line) for pattern in _MODEL)
             model = next((match[1] for match in found if match), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
+from ..model.secrets import SECRET_FLAGS, holds_password, is_secret, secret_flag
 from .plan import arguments, is_on, placeholders, source_of
 from .renames import VARIABLES
 from .target import target
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 _OURS = "VLLM_LAUNCH_"
 _FOREIGN = ("VLLM_ASCEND_", "VLLM_OMNI_")  # of packages that extend vLLM
-_SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL")
-_SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 
 
 def variables_known(situation: Situation) -> Iterable[Finding] | None:
@@ -118,7 +117,7 @@ def secrets_kept(situation: Situation) -> Iterable[Finding] | None:
 
 def _in_arguments(situation: Situation) -> Iterator[Finding]:
     for one in arguments(situation.process):
-        variable = _SECRET_FLAGS.get(one.flag)
+        variable = SECRET_FLAGS.get(secret_flag(one.flag))
         if variable and one.values:
             yield Finding(
                 severity="fail",
@@ -132,7 +131,7 @@ def _in_arguments(situation: Situation) -> Iterator[Finding]:
 
 def _in_variables(situation: Situation) -> Iterator[Finding]:
     for name, value, source in situation.process.variables:
-        if value and "$" not in value and name.upper().endswith(_SECRET_WORDS):
+        if (value and "$" not in value and is_secret(name)) or holds_password(value):
             yield Finding(
                 severity="fail",
                 what=f"the plan holds the value of {name}",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 16 << 20  # bytes of an answer
 _CHUNK = 1 << 16
+_SHORTEST_KEY = 8
 
 
 class Asked(Record):
@@ -104,7 +105,7 @@ def exchange(address: Address, asked: Asked, seconds: float, most: int = MOST) -
                 asked.method, address.prefix + asked.path, asked.body, _headers(asked)
             )
             response = connection.getresponse()
-            return _read(response, most, expired, seconds)
+            return _read(response, most, expired, seconds, asked.key)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise _no_reply(error, connected, expired.is_set(), seconds) from None
         finally:
@@ -112,7 +113,11 @@ def exchange(address: Address, asked: Asked, seconds: float, most: int = MOST) -
 
 
 def _read(
-    response: http.client.HTTPResponse, most: int, expired: threading.Event, seconds: float
+    response: http.client.HTTPResponse,
+    most: int,
+    expired: threading.Event,
+    seconds: float,
+    key: str | None,
 ) -> Reply:
     """An answer to its end. What comes is kept, whatever ends it."""
     chunks: list[bytes] = []
@@ -135,9 +140,16 @@ def _read(
     return Reply(
         status=response.status,
         kind=(response.getheader("Content-Type") or "").partition(";")[0].strip().lower(),
-        body=b"".join(chunks)[:most],
+        body=_without_key(b"".join(chunks)[:most], key),
         cut=cut,
     )
+
+
+def _without_key(body: bytes, key: str | None) -> bytes:
+    """An answer that does not repeat the key: what is in it is shown."""
+    if not key or len(key) < _SHORTEST_KEY:
+        return body  # it stands in other words too
+    return body.replace(key.encode("utf-8", "surrogateescape"), b"***")
 
 
 def _headers(asked: Asked) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from ..errors import LaunchError, UsageError, of_a_newer
 from ..model.record import Record
 from . import process
-from .place import state_directory
+from .place import make_directory, state_directory
 from .process import Identity
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ FORMAT = 1
 _RECORD, _EXIT, _LOG, _PART = "record.json", "exit.json", "log", ".part"
 _LARGEST = 1 << 20  # bytes of a record
 _LONGEST_NAME = 64
+_LATEST = 1e11  # seconds since the epoch
 
 
 class Unwritable(UsageError):
@@ -73,14 +74,17 @@ class Ended(Record):
 
 def checked_name(name: str, source: str = "--name") -> str:
     """A name that may be a directory's and a container's. Raises UsageError."""
-    plain = name.replace("-", "a").replace("_", "a").replace(".", "a")
-    fits = name.isascii() and plain.isalnum() and name[0].isalnum() and len(name) <= _LONGEST_NAME
-    if not fits:
+    if not _is_name(name):
         raise UsageError(
             f"{source}: found {name!r}; expected letters, digits, '-', '_' and '.', "
             f"{_LONGEST_NAME} at most, a letter or digit first"
         )
     return name
+
+
+def _is_name(name: str) -> bool:
+    plain = name.replace("-", "a").replace("_", "a").replace(".", "a")
+    return name.isascii() and plain.isalnum() and name[0].isalnum() and len(name) <= _LONGEST_NAME
 
 
 def usual_name(model: str) -> str:
@@ -102,7 +106,7 @@ def log_path(name: str) -> str:
 
 def open_log(name: str) -> int:
     """A descriptor that adds to a server's log. Raises Unwritable."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         return os.open(log_path(name), flags, 0o600)
     except OSError as error:
@@ -154,15 +158,19 @@ def unreadable(name: str) -> tuple[str, str]:
 
 
 def _container(found: dict[str, Any]) -> Container:
+    """A container whose name and id no engine can take for an option of its own."""
+    name, id_ = (str(found.get(key) or "") for key in ("name", "id"))
     return Container(
         engine="podman" if found.get("engine") == "podman" else "docker",
-        name=str(found.get("name") or ""),
-        id=str(found.get("id") or ""),
+        name=name if _is_name(name) else "",
+        id=id_ if _is_name(id_) else "",
     )
 
 
 def _number(found: Any) -> float | None:
-    return float(found) if isinstance(found, (int, float)) else None
+    """A number, where it can be a time: a little beyond this and no calendar has it."""
+    within = isinstance(found, (int, float)) and 0 <= found < _LATEST
+    return float(found) if within else None
 
 
 def ended(kept: Kept) -> Ended | None:
@@ -252,7 +260,7 @@ def _locked() -> Iterator[str]:
 
     path = directory()
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        make_directory(path)
         descriptor = os.open(
             os.path.join(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
         )

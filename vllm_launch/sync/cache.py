@@ -7,8 +7,10 @@ failure elsewhere nor one in its own middle has all of it fetched once more.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import sha256
 
+from .. import private
 from ..model.record import Record
 
 TYPE_CHECKING = False
@@ -102,10 +104,13 @@ class DocumentCache:
     def _write(self, url: str, document: Document) -> None:
         path = self._path(url)
         rest = f"{document.size} {document.etag}\n".encode("latin-1") + document.body
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        with open(f"{path}.new", "wb") as file:
+        private.make(self.directory)
+        partial = f"{path}.new"
+        with suppress(FileNotFoundError):  # of a sync that was ended
+            os.unlink(partial)
+        with open(private.create(partial), "wb") as file:
             file.write(f"{_digest(rest)} ".encode() + rest)
-        os.replace(f"{path}.new", path)
+        os.replace(partial, path)
 
 
 def _digest(data: bytes) -> str:

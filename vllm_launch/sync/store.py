@@ -7,9 +7,10 @@ import os
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from ..catalog.files import forget
+from .. import private
+from ..catalog.files import cache_directory, forget
 from ..catalog.library import Library, bundled
 from ..catalog.sources import Current, current_of, directory_of
 from ..errors import LaunchError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _NOT_REVISIONS = ("git", "http", "lock", "current")
 _MADE = ".new-"
+_LOCK = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -28,19 +30,40 @@ def locked(name: str, told: Callable[[str], None]) -> Iterator[str]:
     """A source's directory, for one sync at a time."""
     directory = directory_of(name)
     try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        lock = os.open(os.path.join(directory, "lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+        lock = _lock(directory, lambda: told(f"{name} is being synced by another process; waiting"))
     except OSError as error:
         raise SourceError(f"cannot write to {directory}: {error.strerror}") from None
     try:
+        yield directory
+    finally:
+        if _is_bare(directory):
+            shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(directory: str, wait: Callable[[], None]) -> int:
+    """A descriptor that holds the lock of a directory, which is there. Raises OSError."""
+    while True:
+        private.make(cache_directory())
+        private.make(directory)
+        path = os.path.join(directory, "lock")
+        lock = os.open(path, _LOCK, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            told(f"{name} is being synced by another process; waiting")
+            wait()
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield directory
-    finally:
-        os.close(lock)
+        if os.path.exists(path) and os.path.samestat(os.fstat(lock), os.stat(path)):
+            return lock
+        os.close(lock)  # whoever held it has taken the directory away
+
+
+def _is_bare(directory: str) -> bool:
+    """Whether nothing was ever fetched: no revision, no document and no object."""
+    folders = ("", "http", os.path.join("git", "objects", "pack"))
+    found = (os.path.join(directory, folder) for folder in folders)
+    names = {name for each in found if os.path.isdir(each) for name in os.listdir(each)}
+    return names <= {"git", "http", "lock"}
 
 
 def place(
@@ -136,7 +159,9 @@ def make_current(directory: str, current: Current) -> None:
     text = "".join(f"{name}: {value}\n" for name, value in fields.items())
     partial = os.path.join(directory, f"{_MADE}current")
     try:
-        with open(partial, "w", encoding="utf-8") as file:
+        with suppress(FileNotFoundError):  # of a sync that was ended
+            os.unlink(partial)
+        with open(private.create(partial), "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

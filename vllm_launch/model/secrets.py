@@ -1,0 +1,78 @@
+"""What a secret looks like, by its name or by itself, and a text as it can be told. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Variables that hold one end with such a word, and the server's flags with a variable instead.
+_WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "_KEY", "_KEY_ID",
+          "CREDENTIAL", "CREDENTIALS", "_PAT", "_PASS", "CONNECTION_STRING")  # fmt: skip
+_NO_SECRETS = ("TOKENIZERS_PARALLELISM", "GOOGLE_APPLICATION_CREDENTIALS")  # the last is a path
+# --hf-token alone, without a value, is none: it names the token that is saved at home.
+SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
+# argparse takes what is left of a flag for the flag, from where no other begins so.
+_SHORTEST = {"--api-k": "--api-key", "--hf-t": "--hf-token"}
+_SIGNS = ("://", "hf_", "sk-", "ghp_", "github_pat_", "AKIA", "earer ")
+_HIDDEN = "…"
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable's name says that its value is a secret."""
+    return name not in _NO_SECRETS and name.upper().endswith(_WORDS)
+
+
+def secret_flag(token: str) -> str:
+    """The flag that a word is, or an abbreviation of, where its value is a secret; else ""."""
+    flag = token.partition("=")[0].replace("_", "-")
+    return next((f for s, f in _SHORTEST.items() if flag.startswith(s) and f.startswith(flag)), "")
+
+
+def holds_password(text: str) -> bool:
+    """Whether there is an address with a user's password, as a proxy's may have, in a text."""
+    for rest in text.split("://")[1:]:
+        user, at, _ = rest.partition("/")[0].rpartition("@")
+        if at and ":" in user and not user.endswith(":"):
+            return True
+    return False
+
+
+def secret_among(words: Sequence[str]) -> str:
+    """The first of a command's words that is a secret's flag or an address with one; else ""."""
+    for word, follower in zip(words, (*words[1:], ""), strict=False):
+        flag = secret_flag(word)
+        has_value = "=" in word or (follower and follower[0] != "-")
+        if flag and (has_value or flag == "--api-key"):
+            return flag
+        if holds_password(word):
+            return "an address with a password"
+    return ""
+
+
+def concealed(text: str) -> str:
+    """A text as it can be told and kept: secrets that can be known by their form left out.
+
+    These are what stands before an address's @ and behind its ?, values of variables and options
+    whose names say so, and the tokens of well-known makers.
+    """
+    upper = text.upper().replace("-", "_")
+    named = "=" in text and any(word in upper for word in _WORDS)
+    if named or any(sign in text for sign in _SIGNS):
+        return _concealed(text)
+    return text
+
+
+def _concealed(text: str) -> str:
+    import re
+
+    text = re.sub(r"(?<=://)[^\s/'\"]*@", f"{_HIDDEN}@", text)
+    text = re.sub(r"(://[^\s?'\"]+\?)[^\s'\"#]+", rf"\1{_HIDDEN}", text)
+    text = re.sub(r"\b(hf_|sk-|ghp_|github_pat_|AKIA)[A-Za-z0-9_-]{16,}", rf"\1{_HIDDEN}", text)
+    text = re.sub(r"\b([Bb]earer )[^\s'\"…]+", rf"\1{_HIDDEN}", text)
+
+    def named(match: re.Match[str]) -> str:
+        name = match[1].lstrip("-").replace("-", "_")
+        return f"{match[1]}={_HIDDEN}" if is_secret(name) else match[0]
+
+    return re.sub(r"([A-Za-z_-][\w-]*)=(?![$…\s'\",)])[^\s'\"]+", named, text)
