@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.catalog import texts
 from tests.catalog.conftest import Faults, ReadRecipe
@@ -352,3 +355,16 @@ def test_a_long_key_does_not_make_long_work() -> None:
     text = "? " + "k" * 500_000 + "\n: [" + "1," * 60_000 + "1]"
     assert errors(text) == ["1:3: a key of 500000 characters; at most 200 are allowed"]
     assert time.process_time() - started < 10
+
+
+WORDS = st.text(st.sampled_from("0123456789+-._:eExo~<=!truefalsYNonull T\"'ab"), max_size=8)
+
+
+@pytest.mark.parametrize("base", [yaml.SafeLoader, yaml.CSafeLoader], ids=["Python", "C"])
+@given(words=st.lists(WORDS | st.text(max_size=4), max_size=30))
+@example(words=["", "yes", "1", "1.5", "2026-01-01", "~", "<<", "=", "text", "-", ".inf", "0x1f"])
+def test_the_tags_are_those_of_the_safe_loader(base: Any, words: list[str]) -> None:
+    ours, theirs = yamltext._Loader(""), base("")
+    asked = [(yaml.ScalarNode, w, how) for w in words for how in ((True, False), (False, True))]
+    asked += [(kind, None, True) for kind in (yaml.MappingNode, yaml.SequenceNode)]
+    assert [ours.resolve(*each) for each in asked] == [theirs.resolve(*each) for each in asked]

@@ -38,7 +38,9 @@ def _cut(text: str) -> str | None:
     """The parts of a file that are wanted; None where these are not plain to see."""
     import re
 
-    parts = re.split(r"^(?=[^\s#])", text, flags=re.MULTILINE)[1:]
+    # Looking for a line's end is several times as fast as looking for its beginning.
+    lines = re.split(r"\n(?=[^\s#])", f"\n{text}")[1:]
+    parts = [*(f"{part}\n" for part in lines[:-1]), *lines[-1:]]
     keys = [re.match(r"([a-z_]+):\s", part) for part in parts]
     names = [key[1] for key in keys if key is not None]
     if len(names) < len(parts) or any(names.count(name) != 1 for name in _WANTED):

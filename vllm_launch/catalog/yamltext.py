@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     from .tree import Node
 
     Wanted: TypeAlias = Mapping[str, Any]
+    _Safe: TypeAlias = yaml.SafeLoader
+else:
+    _Safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _YAML = "tag:yaml.org,2002:"
+_TEXT = f"{_YAML}str"
+# What a number, a date or any other plain word that is no text begins with; "" is nothing at all.
+_NO_TEXT = frozenset(_Safe.yaml_implicit_resolvers)
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("", "~", "null", "Null", "NULL")
 _NAMES = {
@@ -33,6 +38,16 @@ _ODD = {
     "merge": "a merge mark",
     "value": "a default mark",
 }
+
+
+class _Loader(_Safe):
+    """The safe loader, which need not think about most of what is text: a third of its time."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag of a node: as the safe loader has it, sooner."""
+        if kind is yaml.ScalarNode and not (implicit[0] and value[:1] in _NO_TEXT):
+            return _TEXT
+        return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
 
 def parse(data: bytes, faults: list[SyntaxFault], only: Wanted | None = None) -> Node:
