@@ -77,13 +77,19 @@ class MissingProgram(LaunchError):
 _CANDIDATES = 1000  # a list that is longer is somebody's attack on who reads it
 
 
-def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """ "did you mean …?", or nothing where no name is near; case does not matter."""
+def nearest(word: str, names: Iterable[str]) -> str:
+    """The name that is most like a word; "" where none is near. Case does not matter."""
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in list(names)[:_CANDIDATES]}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else ""
+    return by_lower[near[0]] if near else ""
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """ "did you mean …?", or nothing where no name is near."""
+    near = nearest(word, names)
+    return f"did you mean {near!r}?" if near else ""
 
 
 def instead(word: str, what: str, names: Iterable[str]) -> str:

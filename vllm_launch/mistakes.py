@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import LaunchError, UsageError, did_you_mean
+from .errors import LaunchError, UsageError, did_you_mean, nearest
 from .model.secrets import is_secret
 from .options import COMMANDS, GLOBAL, Command, Option
 
@@ -109,7 +109,8 @@ def _like(flag: str, command: Command | None) -> str:
     """The command's own option that may have been meant; the dashes say nothing."""
     options = command.options if command is not None else (*GLOBAL, _VERSION)
     names = [each[2:] for option in options for each in option.flags if each.startswith("--")]
-    return did_you_mean(flag.lstrip("-"), names).replace("mean '", "mean '--")
+    near = nearest(flag.lstrip("-"), names)
+    return f"did you mean '--{near}'?" if near else ""
 
 
 def _who_has(flag: str) -> str:

@@ -124,8 +124,8 @@ def test_a_file_that_is_missing_has_a_near_one(
     with pytest.raises(UsageError) as caught:
         getattr(bundled, kind)(name)
     assert str(caught.value) == f"there is no {file} in {bundled.directory}"
-    names, _, suggestion = caught.value.hint.partition("; ")
-    assert names.startswith("there are: ")
+    suggestion, _, names = caught.value.hint.rpartition("there are: ")
+    assert names
     assert suggestion.startswith(f"did you mean '{near}") if near else not suggestion
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +18,7 @@ from vllm_launch.resolve.difference import (
     changes,
     outcomes,
 )
+from vllm_launch.resolve.resolver import Resolver
 
 TARGETS = [
     Target(name=name, profile=build.profile(name), request=Request(hardware=name))
@@ -198,9 +201,11 @@ def test_a_feature_that_is_new_is_told_as_such() -> None:
 
 def test_a_kv_store_is_compared_with_its_files() -> None:
     stores = ("kv_store_distributed_mooncake",)
-    resolver, other = build.recipe({}), build.recipe({})
-    without = resolver.kv_store(stores[0]).replace(mooncake_master=None)
-    other.kv_store = lambda _: without
+    resolver = build.recipe({})
+    words = copy(resolver.words)
+    without = words.kv_store(stores[0]).replace(mooncake_master=None)
+    words.kv_store = lambda _: without
+    other = Resolver(resolver.recipe, words)
     made = [outcomes(one, stores, TARGETS[:1]) for one in (resolver, other)]
     found = changes(*made)
     assert [(one.kind, one.name, one.new) for one in found] == [("store", "master", None)]

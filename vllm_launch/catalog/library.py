@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import __version__
-from ..errors import RecipeError, UsageError, did_you_mean
+from ..errors import RecipeError, UsageError, instead
 from .files import broken, config_directory, read_past
 from .reading import Reading
 
@@ -226,10 +226,9 @@ class Library:
             if self.fallback is not None:
                 return self.fallback._named(folder, name, reader)
             names = _stems(os.path.join(self.directory, folder), (".yaml",))
-            near = did_you_mean(name, names)
             raise UsageError(
                 f"there is no {folder}/{name}.yaml in {self.directory}",
-                hint=f"there are: {', '.join(names)}{f'; {near}' if near else ''}",
+                hint=instead(name, "there are", names),
             )
         return self._read(path, name, reader)
 

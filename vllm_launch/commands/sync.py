@@ -7,7 +7,7 @@ import sys
 
 from ..catalog.files import config_directory
 from ..catalog.sources import SourceSpec, current_of, is_pin, masked, no_source, parse, synced_names
-from ..errors import LaunchError, UsageError
+from ..errors import LaunchError, UsageError, instead
 from ..streams import answer, remark
 
 TYPE_CHECKING = False
@@ -101,8 +101,8 @@ def _spec(argument: str, known: dict[str, SourceSpec]) -> SourceSpec:
     if found is not None:
         return found
     if "://" not in argument:
-        names = ", ".join(spec.name for spec in known.values()) or "none"
-        raise UsageError(f"there is no source {masked(argument)!r}", hint=f"there are: {names}")
+        hint = instead(argument, "there are", (spec.name for spec in known.values()))
+        raise UsageError(f"there is no source {masked(argument)!r}", hint=hint)
     spec = _parsed(argument)
     there = known.get(spec.url)
     return spec if there is None else there.replace(pin=spec.pin or there.pin)

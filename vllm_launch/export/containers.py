@@ -73,9 +73,7 @@ def _server(part: Part, brief: Brief) -> Container:
     if setup is None or part.plan is None:
         raise UsageError("this target runs containers", hint="leave --runtime native out")
     deployment = brief.deployment
-    setup = setup.replace(
-        passed_by_name=by_name(brief), host_network=deployment.on_host_network
-    )  # fmt: skip
+    setup = setup.replace(passed_by_name=by_name(brief), host_network=deployment.on_host_network)
     return container_of(part.plan, deployment.choice.hardware, deployment.image or "", setup)
 
 

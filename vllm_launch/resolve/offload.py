@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..model.record import Record
 from .stores import check_offload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..model.choice import Choice
     from ..model.recipe import Recipe
     from ..model.source import Arguments, Variables
     from ..model.strategy import KvStore, Strategy
-    from ..model.taxonomy import Companion, KvOffloadOption, Taxonomy
+    from ..model.taxonomy import Companion, KvOffloadOption
+    from .resolver import Words
 
 
 class Offload(Record):
@@ -47,24 +46,18 @@ class Offload(Record):
         return self.store.vllm.env if self.store is not None else ()
 
 
-def offload_of(
-    choice: Choice,
-    recipe: Recipe,
-    strategy: Strategy,
-    taxonomy: Taxonomy,
-    kv_store: Callable[[str], KvStore],
-) -> Offload | None:
+def offload_of(choice: Choice, recipe: Recipe, strategy: Strategy, words: Words) -> Offload | None:
     """The KV offload option of a choice, or the store that it names instead.
 
     Raises UsageError or NothingFits for what does not go with the recipe, strategy or hardware.
     """
     name, instances = choice.kv_offload, choice.request.instances
-    option = taxonomy.kv_offload.get(name) if name else None
+    option = words.taxonomy.kv_offload.get(name) if name else None
     store = None
     if option is not None:
         check_offload(option, recipe, strategy, choice.hardware)
     elif name is not None:
-        store = _store(name, taxonomy, kv_store)
+        store = _store(name, words)
     if store is None and instances is not None:
         raise UsageError(
             "instances share a KV store, and none is asked for",
@@ -80,13 +73,15 @@ def offload_of(
     return Offload(option=option) if option is not None else None
 
 
-def _store(name: str, taxonomy: Taxonomy, kv_store: Callable[[str], KvStore]) -> KvStore:
+def _store(name: str, words: Words) -> KvStore:
     """The store of that name. Raises UsageError with what there is instead."""
     try:
-        return kv_store(name)
-    except UsageError as error:
-        options = ", ".join(taxonomy.kv_offload)
+        return words.kv_store(name)
+    except UsageError:
+        options, stores = tuple(words.taxonomy.kv_offload), words.kv_stores()
+        near = did_you_mean(name, (*options, *stores))
+        known = f"options: {', '.join(options)}; stores: {', '.join(stores) or 'none'}"
         raise UsageError(
             f"{name!r} is no KV offload option and no KV store",
-            hint=f"options: {options}; stores: {error.hint.removeprefix('there are: ')}",
+            hint=" ".join(filter(None, (near, known))),
         ) from None

@@ -55,10 +55,7 @@ class Resolution:
             return None
         from .offload import offload_of
 
-        resolver = self.resolver
-        return offload_of(
-            self.choice, self.recipe, self.strategy, resolver.taxonomy, resolver.kv_store
-        )
+        return offload_of(self.choice, self.recipe, self.strategy, self.resolver.words)
 
     def _features(self) -> tuple[Arguments, Variables]:
         """What the features that are on add."""

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
         def kv_store(self, name: str) -> KvStore:
             """One KV store. Raises UsageError or RecipeError."""
 
+        def kv_stores(self) -> tuple[str, ...]:
+            """The names of the KV stores there are."""
+
 
 _USUAL_NODES = 64  # a batch may ask for any number: flags for more nodes are not kept
 
@@ -50,7 +53,6 @@ class Resolver:
         self.words = words
         self.taxonomy = words.taxonomy
         self.strategy = words.strategy
-        self.kv_store = words.kv_store
         self.chooser = Chooser(recipe, self.taxonomy, self.strategy)
         self._memo = Memo()
 

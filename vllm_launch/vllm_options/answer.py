@@ -114,9 +114,7 @@ def _widened(bits: int, place: int) -> int:
     return below | (bits >> place) << (place + 1)
 
 
-def _add(
-    names: dict[str, dict[str, int]], kind: str, present: tuple[str, ...], bit: int
-) -> None:  # fmt: skip
+def _add(names: dict[str, dict[str, int]], kind: str, present: tuple[str, ...], bit: int) -> None:
     known = names.setdefault(kind, {})
     for name in present:
         known[name] = known.get(name, 0) | bit
