@@ -10,7 +10,7 @@ from ..catalog.shelf import user_overlays
 from ..catalog.sources import current_of, masked, parse, synced
 from ..errors import LaunchError
 from ..model.origin import Listed
-from ..streams import answer
+from ..streams import answer, without_secrets
 from .sync import synced_specs
 
 TYPE_CHECKING = False
@@ -54,7 +54,8 @@ def _opened(place: str, open_it: Callable[[], Library], libraries: list[Library]
         library = open_it()
     except LaunchError as error:
         hint = f"; {error.hint}" if error.hint else ""
-        return Listed(source=masked(place), problem=f"{error.message}{hint}")
+        problem = without_secrets(f"{error.message}{hint}")
+        return Listed(source=masked(place), problem=problem)
     libraries.append(library)
     if library.synced:
         return _synced(parse(place).name, library.source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from .. import __version__
+from ..streams import without_secrets
 from .origin import origin_record
 from .records import deployment_record
 
@@ -33,9 +34,9 @@ def error_envelope(error: LaunchError) -> str:
     """Why there is no answer, and the exit status that goes with it."""
     body = {
         "code": error.code,
-        "message": error.message,
-        "problems": [str(problem) for problem in getattr(error, "problems", ())],
-        "hint": error.hint or None,
+        "message": without_secrets(error.message),
+        "problems": [without_secrets(str(each)) for each in getattr(error, "problems", ())],
+        "hint": without_secrets(error.hint) or None,
         "exit_status": error.exit_status,
     }
     return envelope("error", body)
