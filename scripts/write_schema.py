@@ -53,7 +53,7 @@ IMAGES = {
 }
 CHECKPOINT = {
     "type": "string",
-    "pattern": r"^[^-\s]\S*$",
+    "pattern": r"^[^-\s\"'`|;&<>()!*\\][^\s\"'`|;&<>()!*\\]*$",
     "not": {"pattern": r"(^|/)\.\.(/|$)"},
 }
 # Readers that are made of no others.

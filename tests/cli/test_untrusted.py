@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,44 @@ def test_values_stay_as_they_are(operator: Operator, foreign: Path) -> None:
     ran = operator.run("--recipes-dir", str(foreign), *words)
     assert "a\n        from operator" in json.loads(ran.out)
     assert "PYTHONPATH=b\\n# note: all is well, which decides" in ran.err
+
+
+COMMANDS = """\
+model:
+  model_id: evil/a
+  min_vllm_version: "99.0.0'; touch canary; '"
+variants:
+  default: {precision: bf16, vram_minimum_gb: 10}
+compatible_strategies: [single_node_tp]
+"""
+
+
+@pytest.mark.parametrize("model", ["a;touch canary", "a`touch`", "a|b", "a&b", "a>b", "$(touch)"])
+def test_a_model_that_a_shell_would_run_is_none(
+    operator: Operator, foreign: Path, model: str
+) -> None:
+    path = foreign / "models/evil/a.yaml"
+    path.write_text(RECIPE.format(env="{}").replace("evil/a", json.dumps(f"evil/{model}")))
+    ran = operator.run("serve", str(path), "--hardware", "h200", "--dry-run")
+    assert ran.status == 2
+    assert "expected a checkpoint, such as org/repo" in ran.err
+
+
+def test_the_commands_that_mend_run_nothing_of_a_recipes(operator: Operator, foreign: Path) -> None:
+    path = foreign / "models/evil/a.yaml"
+    path.write_text(COMMANDS)
+    words = ("--recipes-dir", str(foreign), "check", "evil/a", "--hardware", "h200", "--fix")
+    script = operator.run(*words).out
+    assert "uv pip install -U" in script
+    operator.install("uv")
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        check=False,
+        cwd=operator.cwd,
+        env=operator.env,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    argv = json.loads(done.stdout.splitlines()[0])["argv"]
+    assert argv == ["pip", "install", "-U", "vllm>=99.0.0'; touch canary; '"]
+    assert not (operator.cwd / "canary").exists()

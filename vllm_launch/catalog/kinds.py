@@ -27,6 +27,7 @@ SHAPES: dict[Any, tuple[Any, ...]] = {}
 # Beyond any machine, and few enough to be counted through.
 MOST = 100_000
 
+_RUNS = frozenset("\"'`|;&<>()!*\\")
 _NAME = 'a name of letters, digits, ".", "_" and "-" that begins with a letter or digit'
 
 
@@ -65,11 +66,15 @@ def file_name(node: Node, path: str, reading: Reading) -> Any:
 
 
 def checkpoint(node: Node, path: str, reading: Reading) -> Any:
-    """What a server loads: a repository, a directory or an address, but no option."""
+    """What a server loads: a repository, a directory or an address, but no option.
+
+    It stands in commands that are told, so nothing is in it that has a shell run something.
+    """
     value = text(node, path, reading)
     if value is ABSENT:
         return value
-    if not value or value[0] == "-" or value.split() != [value] or ".." in value.split("/"):
+    odd = not value or value[0] == "-" or value.split() != [value] or ".." in value.split("/")
+    if odd or not _RUNS.isdisjoint(value):
         return mismatch(node, path, reading, "a checkpoint, such as org/repo")
     return value
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from ..model.finding import Check, Finding
 from .disk import reads_weights
 from .units import counted
@@ -36,7 +38,7 @@ def reachable(situation: Situation) -> Iterable[Finding] | None:
             what=f"{hub.offline} is set, and in the cache ({hub.cache}) {absent}",
             why="Nothing may be downloaded, so the server stops at once.",
             remedy="Download the model beforehand, or unset the variable.",
-            command=f"{hub.offline}=0 hf download {model}",
+            command=f"{hub.offline}=0 hf download {quote(model)}",
             cause=hub.offline,
         )
     ]
@@ -107,7 +109,7 @@ def callers_home(situation: Situation) -> Iterable[Finding] | None:
             what=f"{situation.process.model} is in {hub.elsewhere}, and {hub.cache} is looked into",
             why="sudo changed the home directory: the model would be downloaded again.",
             remedy="Start without sudo, or name the cache that has it.",
-            command=f"export HF_HUB_CACHE={hub.elsewhere}",
+            command=f"export HF_HUB_CACHE={quote(hub.elsewhere)}",
             cause="HF_HUB_CACHE",
         )
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from ..model.finding import Check, Finding
 from .hugepages import (
     KEY,
@@ -125,7 +127,7 @@ def group_allows(situation: Situation) -> Iterable[Finding] | None:
             remedy="Raise the limit from outside: hugepages-1Gi under resources.limits of a pod, "
             "the hugetlb limit of a container or a job.",
             command=f"echo {demand.pages * demand.page} | sudo tee "
-            + limit_file(group.path, group.version, demand.page),
+            + quote(limit_file(group.path, group.version, demand.page)),
         )
         for demand in found
         if demand.page in limits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from ..model.finding import Check, Finding
 from .layout import layout
 from .plan import place, source_of, value
@@ -165,7 +167,7 @@ def _named(
             what=f"{variable} names {fitting[0].name}, which is down",
             why="The nodes cannot connect.",
             remedy="Bring it up, or name another.",
-            command=f"sudo ip link set {fitting[0].name} up",
+            command=f"sudo ip link set {quote(fitting[0].name)} up",
             cause=variable,
             source=source,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from ..model.finding import Finding
 
 TYPE_CHECKING = False
@@ -121,4 +123,4 @@ def _command(situation: Situation, gone: bool, own: bool) -> str:
     recipes_image = image is not None and situation.deployment.image_source.layer != "operator"
     if gone or own or not situation.native or not recipes_image:
         return ""
-    return f"docker pull {image}"
+    return f"docker pull {quote(image)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from ..model.finding import Check, Finding
 from .driver import prerequisite
 from .target import minimum, of_image
@@ -49,13 +51,15 @@ def installed(situation: Situation) -> Iterable[Finding] | None:
 def _install(situation: Situation) -> str:
     """How to get a vLLM that is new enough; AMD has it as an image."""
     if situation.brand == "AMD":
-        return f"docker pull {situation.deployment.image}" if situation.deployment.image else ""
+        return (
+            f"docker pull {quote(situation.deployment.image)}" if situation.deployment.image else ""
+        )
     if situation.brand != "NVIDIA":
         return ""
     if situation.deployment.recipe.model.nightly_required:
         return _NIGHTLY
     needed = minimum(situation)
-    return f"uv pip install -U 'vllm>={needed}'" if needed else "uv pip install -U vllm"
+    return f"uv pip install -U {quote(f'vllm>={needed}')}" if needed else "uv pip install -U vllm"
 
 
 def new_enough(situation: Situation) -> Iterable[Finding] | None:
