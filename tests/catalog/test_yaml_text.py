@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import time
 from typing import Any
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.catalog import texts
 from tests.catalog.conftest import Faults, ReadRecipe
-from vllm_launch.catalog import files, yamltext
+from vllm_launch.catalog import characters, files, yamltext
 from vllm_launch.catalog.tree import plain
 from vllm_launch.errors import RecipeError
 
@@ -368,3 +370,9 @@ def test_the_tags_are_those_of_the_safe_loader(base: Any, words: list[str]) -> N
     asked = [(yaml.ScalarNode, w, how) for w in words for how in ((True, False), (False, True))]
     asked += [(kind, None, True) for kind in (yaml.MappingNode, yaml.SequenceNode)]
     assert [ours.resolve(*each) for each in asked] == [theirs.resolve(*each) for each in asked]
+
+
+def test_the_characters_that_are_refused_are_those_that_yaml_does_not_allow() -> None:
+    allowed = re.compile("[\t\n\r -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    assert characters._UNREADABLE.sub("", every) == "".join(allowed.findall(every))
