@@ -120,7 +120,8 @@ def ahead(situation: Situation) -> str:
 
 def _command(situation: Situation, gone: bool, own: bool) -> str:
     image = situation.deployment.image
-    recipes_image = image is not None and situation.deployment.image_source.layer != "operator"
-    if gone or own or not situation.native or not recipes_image:
+    if image is None or situation.deployment.image_source.layer == "operator":
+        return ""
+    if gone or own or not situation.native:
         return ""
     return f"docker pull {quote(image)}"
