@@ -35,7 +35,7 @@ def mistake(error: Any, words: Sequence[str], passed: Sequence[str] | None) -> U
         return _no_argument(command, passed, see)
     if said.startswith(_EXTRA):
         extra = said.removeprefix(_EXTRA).removesuffix(")")
-        return UsageError(f"{typed} has no use for {_told(extra, words)!r}", hint=see)
+        return UsageError(f"{typed} has no use for {_without_secrets(extra, words)!r}", hint=see)
     if said.startswith("No such command"):
         return _unknown_command(said.split("'")[1], typed, see)
     return UsageError(f"{said[:1].lower()}{said[1:]}", hint=see)
@@ -66,7 +66,7 @@ def _set_form(words: Sequence[str], environ: Mapping[str, str]) -> str:
         return ""
 
 
-def _told(extra: str, words: Sequence[str]) -> str:
+def _without_secrets(extra: str, words: Sequence[str]) -> str:
     """Words too many, without those that follow a secret's name: -e HF_TOKEN VALUE."""
     from itertools import pairwise
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from vllm_launch.options import COMMANDS, GLOBAL
+from vllm_launch.preflight import CHECKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -63,6 +64,22 @@ def test_the_readme_leads_to_every_page() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = {f"docs/{path.name}" for path in DOCUMENTS if path.parent.name == "docs"}
     assert pages - set(re.findall(r"\]\(([^)#:]+)\)", readme)) == set()
+
+
+def test_the_page_about_the_rooms_has_each_of_them() -> None:
+    inside = (ROOT / "docs" / "inside.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"\w+", inside.split("```")[1]))
+    there = {
+        path.stem
+        for path in (ROOT / "vllm_launch").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert there - told == {"__init__"}
+
+
+def test_the_counts_are_what_there_is() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"`check` runs {len(CHECKS)} checks" in changes
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -181,8 +181,9 @@ def _compare(only: str | None, settings: Settings) -> int:
                 {"name": m.name, "first": m.first, "second": m.second, "ratio": m.ratio}
                 for m in metrics
             ],
-            "locks": differences
-            and [
+            "locks": None
+            if differences is None
+            else [
                 {"field": field, "first": one, "second": other} for field, one, other in differences
             ],
         }

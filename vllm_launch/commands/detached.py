@@ -154,7 +154,7 @@ def _watch(job: Job, report: int) -> None:
     os.write(report, b"[]")
     os.close(report)
     end_of(child.pid, wait=True)
-    signals.keep()
+    signals.stop_forwarding()
     see_out(kept, child)
 
 
@@ -170,7 +170,7 @@ def _begun(job: Job, report: int) -> tuple[Kept, Identity, Signals]:
     child = spawn.spawn(job.program, job.argv, job.environment, log, log, dies_with_us=False)
     kept = job.kept.replace(server=child.identity, supervisor=process.identity_of(os.getpid()))
     begin(kept, child)
-    signals.to(child.identity.pid)
+    signals.forward_to(child.identity.pid)
     os.close(log)
     os.chdir("/")
     return kept, child.identity, signals

@@ -26,7 +26,7 @@ def run_in_foreground(job: Job, settings: Settings) -> int:
     """Start, test, and stay until the server ends; its exit status."""
     signals = Signals()
     kept, child, pump = _started(job)
-    signals.to(child.pid)
+    signals.forward_to(child.pid)
     pump.start()
     died = False
     try:
@@ -82,7 +82,7 @@ def _seen_out(kept: Kept, child: Identity, pump: Pump, signals: Signals) -> int:
     if end_of(child.pid, wait=False) is None:
         end(child, SECONDS)
     end_of(child.pid, wait=True)
-    signals.keep()
+    signals.stop_forwarding()
     _end_container(kept)
     status = see_out(kept, child)
     pump.finish()

@@ -37,13 +37,13 @@ class Signals:
             forwarded = ours or number == signal.SIGTERM
             signal.signal(number, self._take if forwarded else signal.SIG_IGN)
 
-    def to(self, pid: int) -> None:
+    def forward_to(self, pid: int) -> None:
         """Where they go from now on, those that came before among them."""
         self._pid = pid
         for number in tuple(self.asked):
             self._send(number)
 
-    def keep(self) -> None:
+    def stop_forwarding(self) -> None:
         """Hand nothing on: the server has ended, and its pid is going to be another's."""
         self._pid = None
 
