@@ -148,6 +148,11 @@ def _checked(option: Option, text: str, source: str) -> Any:
 
             text = masked(text)
         hint = "" if text else "give it a value, or leave it out"
+        if option.kind == "port" and "://" in text:  # VLLM_LAUNCH_PORT=tcp://10.0.0.1:80
+            hint = (
+                "Kubernetes sets this beside a service called vllm-launch: "
+                "give that another name, or the pod enableServiceLinks: false"
+            )
         raise UsageError(f"{source}: found {text!r}; expected {error}", hint=hint) from None
     return os.path.expanduser(value) if option.metavar in _PATHS else value
 

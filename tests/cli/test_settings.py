@@ -471,3 +471,12 @@ def test_an_output_that_is_not_on_the_line_is_told_for_it_starts_nothing(
     told = "# printed, and not started: VLLM_LAUNCH_OUTPUT asks for an output"
     assert operator.run(*B300, env=env).err.splitlines()[-1] == told
     assert told not in operator.run(*DRY, env=env).err
+
+
+def test_a_port_that_kubernetes_set_says_so(operator: Operator) -> None:
+    ran = operator.run(*DRY, env={"VLLM_LAUNCH_PORT": "tcp://10.0.0.1:80"})
+    assert ran.error == (
+        "error: VLLM_LAUNCH_PORT: found 'tcp://10.0.0.1:80'; expected a port, 1 to 65535\n"
+        "  Kubernetes sets this beside a service called vllm-launch: give that another name, or "
+        "the pod enableServiceLinks: false\n"
+    )
