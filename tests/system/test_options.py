@@ -118,9 +118,6 @@ def test_switches_by_release(table: VllmOptions) -> None:
     assert table.having_flag("--disable-x") == 0b100
     assert table.having_flag("--no-disable-x") == 0
     assert table.having_flag("--no-port") == 0
-    assert table.negates("--disable-x")
-    assert table.negates("--no-enable-x")
-    assert not table.negates("--enable-x")
 
 
 def test_what_is_shipped() -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..resolve.container import ContainerSetup
+    from ..running.address import Address
+    from ..running.reality import Intent
     from ..settings import Settings
     from .plan import Plan
 
@@ -37,15 +39,7 @@ def start(
 ) -> int:
     """Start the plan's server, in the foreground or detached. Raises LaunchError."""
     server = plan.processes[0]
-    headless = any(flag == "--headless" for flag, _, _ in server.arguments)
-    if headless and settings["wait"]:
-        raise UsageError(
-            f"the {server.title} answers no requests: there is nothing to be tested",
-            hint="leave --wait out, and use it for the head",
-        )
-    address = None if headless else address_of(plan, settings)
-    promise = None if headless else promise_of(plan)
-    intent = None if headless else intent_for(plan)
+    address, promise, intent = _answering(plan, settings)
     kept = Kept(
         name=asked_name(settings) or state.usual_name(server.model),
         model=plan.deployment.recipe.id,
@@ -78,6 +72,24 @@ def start(
     except state.Unwritable:  # only of what has not begun
         state.forget(kept.name)
         raise
+
+
+def _answering(
+    plan: Plan, settings: Settings
+) -> tuple[Address | None, Promise | None, Intent | None]:
+    """Where the server answers, what it promises and what is intended; of a headless one nothing.
+
+    Raises UsageError where that is to be tested.
+    """
+    server = plan.processes[0]
+    if not any(flag == "--headless" for flag, _, _ in server.arguments):
+        return address_of(plan, settings), promise_of(plan), intent_for(plan)
+    if settings["wait"]:
+        raise UsageError(
+            f"the {server.title} answers no requests: there is nothing to be tested",
+            hint="leave --wait out, and use it for the head",
+        )
+    return None, None, None
 
 
 def _in_container(

@@ -50,11 +50,6 @@ class VllmOptions(Record):
         """The releases that accept a flag, also as --no-…"""
         return self.having("flags", flag) or self.having("flags", self._negated(flag))
 
-    def negates(self, flag: str) -> bool:
-        """Whether a boolean option's flag switches it off, or on what is named --disable-…"""
-        forms = self.options.get(flag)
-        return not forms or (forms[0].kind == "bool" and flag == opposite(forms[0].flags[0]))
-
     def _negated(self, flag: str) -> str:
         """What --no-… negates: a boolean option's own flag, never the opposite of one."""
         base = f"--{flag[5:]}" if flag.startswith("--no-") else ""
