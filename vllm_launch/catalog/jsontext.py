@@ -40,17 +40,21 @@ class _Reader:
         self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, at: int) -> tuple[int, int]:
+        """Line and column of an offset."""
         line = bisect_right(self.lines, at)
         return line, at - self.lines[line - 1] + 1
 
     def fault(self, at: int, message: str, hint: str = "", path: str = "") -> SyntaxFault:
+        """A fault at an offset, to be raised or kept."""
         return SyntaxFault(*self.place(at), message, hint, path)
 
     def skip(self, at: int) -> int:
+        """The offset behind white space."""
         match = _SPACE.match(self.text, at)
         return match.end() if match else at
 
     def value(self, at: int, path: str, depth: int) -> tuple[Node, int]:
+        """The value at an offset, and the offset behind it. Raises SyntaxFault."""
         self.count += 1
         if self.count > MAX_NODES:
             raise self.fault(at, TOO_MANY, path=path)
@@ -67,6 +71,7 @@ class _Reader:
         return self.word(at, path)
 
     def string(self, at: int, path: str) -> tuple[str, int]:
+        """The text of a string; one with forbidden characters is a fault that can be read past."""
         try:
             text, end = decoder.scanstring(self.text, at + 1, True)  # type: ignore[attr-defined]
         except JSONDecodeError as error:
@@ -78,6 +83,7 @@ class _Reader:
         return text, end
 
     def word(self, at: int, path: str) -> tuple[Node, int]:
+        """A number, true, false or null."""
         for word, (kind, value) in _WORDS.items():
             if self.text.startswith(word, at):
                 return (kind, *self.place(at), value, word), at + len(word)
@@ -92,6 +98,7 @@ class _Reader:
         return ("int", *self.place(at), int(raw), raw), match.end()
 
     def list(self, at: int, path: str, depth: int) -> tuple[Node, int]:
+        """The list that a bracket opens."""
         items: list[Node] = []
         here = self.skip(at + 1)
         if self.text[here : here + 1] == "]":
@@ -105,6 +112,7 @@ class _Reader:
             here = self.skip(self.expect(here, ",", "',' or ']'", path))
 
     def map(self, at: int, path: str, depth: int) -> tuple[Node, int]:
+        """The mapping that a brace opens; of a key that stands twice the first holds."""
         entries: dict[str, tuple[str, int, int, Node]] = {}
         here = self.skip(at + 1)
         if self.text[here : here + 1] == "}":
@@ -137,6 +145,7 @@ class _Reader:
         return (ascii(key[:MAX_KEY]) if message or refused(key) else key), end
 
     def expect(self, at: int, mark: str, wanted: str, path: str) -> int:
+        """The offset behind a mark that has to stand here. Raises SyntaxFault."""
         if self.text[at : at + 1] != mark:
             raise self.fault(at, f"not valid JSON: {wanted} was expected here", path=path)
         return at + 1

@@ -107,6 +107,7 @@ def date(node: Node, path: str, reading: Reading) -> Any:
 
 
 def integer(node: Node, path: str, reading: Reading) -> Any:
+    """A whole number of any size."""
     if node[0] != "int":
         return mismatch(node, path, reading, "a whole number")
     return node[3]
@@ -132,6 +133,7 @@ def number_from(least: int) -> Reader:
 
 
 def boolean(node: Node, path: str, reading: Reading) -> Any:
+    """True or false, as YAML 1.2 writes them."""
     if node[0] != "bool":
         return mismatch(node, path, reading, "true or false")
     return node[3]

@@ -28,6 +28,7 @@ class Option(Record):
 
     @property
     def variable(self) -> str:
+        """The environment variable that sets it."""
         return f"VLLM_LAUNCH_{self.name.upper()}"
 
 

@@ -23,6 +23,7 @@ class Group(Record):
 
     @property
     def leader(self) -> Part:
+        """The part of rank 0."""
         return self.parts[0]
 
     @property

@@ -23,7 +23,7 @@ def files(brief: Brief) -> tuple[ExportFile, ...]:
     ``brief.options["programs"]`` has each program's whole path. Raises UsageError for a
     placeholder that nobody filled in, and for words that no unit can have.
     """
-    names = Names(whole=brief.name, several=not brief.deployment.is_alone)
+    names = Names(name=brief.name, several=not brief.deployment.is_alone)
     parts = filled_parts(brief, names.directory)
     if brief.setup is None and brief.options.get("part_image"):
         raise UsageError(
@@ -81,8 +81,8 @@ def _usage(parts: Sequence[Part], brief: Brief, names: Names) -> Iterator[str]:
     if names.several:
         yield f"  install -m 644 {names.target} /etc/systemd/system/"
     yield "  systemctl daemon-reload"
-    yield f"Start, now and at each boot: systemctl enable --now {names.whole_unit}"
-    yield f"Log: journalctl -f -u 'vllm-{brief.name}*'    Stop: systemctl stop {names.whole_unit}"
+    yield f"Start, now and at each boot: systemctl enable --now {names.main_unit}"
+    yield f"Log: journalctl -f -u 'vllm-{brief.name}*'    Stop: systemctl stop {names.main_unit}"
 
 
 def _secrets(brief: Brief, names: Names) -> ExportFile:
