@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 
 import pytest
@@ -150,15 +151,14 @@ GOOD = {
     "escapes": ('["\\"\\\\\\/\\n\\t\\u00e9"]', ['"\\/\n\té']),
     "both halves of a pair": ('["\\ud83d\\ude00"]', ["\U0001f600"]),
     "a byte order mark": ("\ufeff{}", {}),
-    "64 levels": ("[" * 65 + "]" * 65, None),
+    "64 levels": ("[" * 65 + "]" * 65, functools.reduce(lambda inner, _: [inner], range(64), [])),
     "a scalar": ("5", 5),
 }
 
 
 @pytest.mark.parametrize(("text", "expected"), GOOD.values(), ids=GOOD)
 def test_what_is_json(text: str, expected: object) -> None:
-    found = data_of(text)
-    assert expected is None or found == expected
+    assert data_of(text) == expected
 
 
 def test_a_place_is_the_values_own() -> None:

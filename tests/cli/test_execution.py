@@ -443,11 +443,12 @@ def test_parts_that_reach_each_other_use_the_machines_network(
     model, *words = plan
     ran = operator.run("serve", model, "--runtime", engine, "--dry-run", "--output", "argv", *words)
     assert ran.status == 0, ran.err
-    for line in ran.out.splitlines():
-        argv = json.loads(line)
-        if argv[0] == engine:
-            assert after(argv, "--network") == ["host"]
-            assert after(argv, "-p") == []
+    commands = [json.loads(line) for line in ran.out.splitlines()]
+    servers = [argv for argv in commands if argv[0] == engine]
+    assert servers
+    for argv in servers:
+        assert after(argv, "--network") == ["host"]
+        assert after(argv, "-p") == []
 
 
 def test_the_network_is_explained(operator: Operator) -> None:

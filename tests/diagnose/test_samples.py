@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from vllm_launch.commandline import parse, split
 from vllm_launch.diagnose import SYMPTOMS, diagnose
 from vllm_launch.diagnose.retry import started_by
 from vllm_launch.render.diagnosis import next_command
 
 SAMPLES = Path(__file__).parent / "samples"
-# Lines that each tell of a failure: its code, a part of what is to be tried next, the text.
+# Lines that each tell of a failure: its code, what is to be tried next, the text.
 LINES = [
     tuple(line.split("\t"))
     for line in (Path(__file__).parent / "lines.txt").read_text().splitlines()
@@ -334,11 +336,18 @@ def test_a_log_names_its_failure_first_and_what_to_try(name):
 )
 def test_a_line_of_a_failure_is_known_wherever_it_stands(code, next_step, line, around):
     end = "RuntimeError: Engine core initialization failed. See root cause above."
-    log = ["INFO vllm serve MiniMaxAI/MiniMax-M3", around.format(line), end]
+    log = ["INFO vllm serve M", around.format(line), end]
     first = diagnose(log)[0]
     assert (first.symptom.code, first.line) == (code, 2)
-    assert next_step in next_command(first, started_by(log))
+    assert next_command(first, started_by(log)) == next_step
     assert "\x1b" not in first.text
+
+
+def test_commands_of_the_launcher_are_such():
+    steps = [step for _, step in EXPECTED.values()] + [step for _, step, _ in LINES]
+    own = [shlex.split(step)[1:] for step in steps if step.startswith("vllm-launch ")]
+    assert len(own) > 50
+    assert [words for words in own if parse(split(words)[0]) is None] == []
 
 
 def test_there_is_a_sample_for_every_symptom():

@@ -304,7 +304,6 @@ class TestAsAnOperator:
     def test_containers_on_the_machines_network_reach_each_other(self, operator: Operator) -> None:
         ran = operator.run(*EXPORT, "--strategy", "pd_cluster", "--runtime", "docker")
         assert "--network host" in ran.out
-        assert "only the HTTP port is published" not in ran.err
 
     def test_each_machine_is_given_its_own_services_alone(self, operator: Operator) -> None:
         ends = ("--endpoint", "PREFILL_NODE_1=10.0.0.1", "--endpoint", "DECODE_NODE_1=10.0.0.2")

@@ -59,6 +59,13 @@ CASES = [
     ),
     Case("FLAG_UNKNOWN", "pass", "underscores", situation("--max_model_len 8192"), []),
     Case("FLAG_UNKNOWN", "pass", "dotted", situation("--quantization-config.moe mxfp8"), []),
+    Case(
+        "FLAG_UNKNOWN",
+        "pass",
+        "words behind the end of options",
+        situation("-- --", source=OPERATOR),
+        [],
+    ),
     Case("FLAG_UNKNOWN", "pass", "joined", situation("--port=80 -O3 -n2 -tp=4"), []),
     Case(
         "FLAG_UNKNOWN",

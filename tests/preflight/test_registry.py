@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,11 @@ from tests.preflight import (
     test_network,
     test_versions,
 )
-from tests.preflight.build import situation
+from tests.preflight.build import amd_host, host, situation
 from vllm_launch.model.finding import Check, Finding
-from vllm_launch.preflight import CHECKS, registry, review, run_checks, unknown_codes
+from vllm_launch.options import COMMANDS
+from vllm_launch.preflight import CHECKS, Situation, registry, review, run_checks, unknown_codes
+from vllm_launch.vllm_options import load
 
 MODULES = (
     test_arguments,
@@ -81,6 +84,80 @@ def test_every_message_is_one_line() -> None:
             assert "\n" not in finding.what
             assert finding.what == finding.what.strip()
             assert not finding.what.endswith((".", ":"))
+
+
+def test_failures_and_warnings_say_why_and_what_to_do() -> None:
+    for case in CASES:
+        for finding in run_checks(case.situation):
+            texts = (finding.why, finding.remedy)
+            assert all(texts) or finding.severity == "note", finding.code
+            assert not [text for text in texts if text and text[-1] not in ".…?"]
+
+
+# Where the machine is to blame, what is installed or what is left out, not something given.
+NOT_OF_THE_PLAN = {
+    "AMD_DEVICES", "AMD_PARTITION", "DRIVER_CUDA", "FABRIC_802", "FLAG_VALUE", "GPU_ECC",
+    "GPU_LOST", "GPU_MEMORY", "GPU_MIG", "HF_GATED", "MIXED_GPUS", "MODEL_INCOMPLETE", "NOFILE",
+    "PARSER_REFUSES", "PARSER_SILENT", "SHM", "VLLM_MISSING",
+}  # fmt: skip
+
+
+def test_what_is_behind_a_finding_is_named() -> None:
+    found = [finding for case in CASES for finding in run_checks(case.situation)]
+    bare = {one.code for one in found if one.severity != "note" and not one.cause}
+    assert bare == NOT_OF_THE_PLAN
+
+
+# What is looked at in a plan of no features, on a machine whose facts are there.
+ALWAYS = {
+    "ARG_CONFLICT", "ARG_DEPRECATED", "BOOL_FALSE", "DISK", "FLAG_UNKNOWN", "FLAG_VALUE",
+    "HARDWARE_FIT", "HF_GATED", "MASK", "PLACEHOLDER", "PORT_BUSY", "PORT_CLASH", "SUDO_HOME",
+    "TILDE", "TOKEN_ARGV", "VERSION_UNLISTED",
+}  # fmt: skip
+ON_GPUS = {"GPU_BUSY", "GPU_ECC", "GPU_LOST", "GPU_MEMORY", "GPU_MISSING", "HOST_FACTS"}
+NATIVE = {"NOFILE", "VLLM_MISSING"}
+IN_A_CONTAINER = {"ENGINE", "ENTRYPOINT", "IMAGE_TAG", "TOOLKIT"}
+OF_NVIDIA = {"DRIVER_CUDA", "GPU_MIG", "MIXED_GPUS"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "applying"),
+    [
+        pytest.param(
+            situation(facts=host()), ALWAYS | NATIVE | ON_GPUS | OF_NVIDIA, id="NVIDIA, native"
+        ),
+        pytest.param(
+            situation(facts=host(), runtime="docker"),
+            ALWAYS | IN_A_CONTAINER | ON_GPUS | OF_NVIDIA,
+            id="NVIDIA, docker",
+        ),
+        pytest.param(
+            situation(hardware="mi355x", facts=amd_host()),
+            ALWAYS | NATIVE | ON_GPUS | {"AMD_DEVICES", "AMD_PARTITION"},
+            id="AMD",
+        ),
+        pytest.param(situation(hardware="ironwood"), ALWAYS | NATIVE, id="TPU"),
+        pytest.param(situation(hardware="xeon6"), ALWAYS | NATIVE | {"CPU_MEMORY"}, id="CPU"),
+        pytest.param(situation(), ALWAYS | NATIVE | {"HOST_FACTS"}, id="no facts of a host"),
+    ],
+)
+def test_which_checks_apply(plan: Situation, applying: set[str]) -> None:
+    found = review(plan)
+    assert {*found.passed, *(one.code for one in found.findings)} == applying
+
+
+def test_remedies_name_options_that_there_are() -> None:
+    known = {flag for command in COMMANDS for option in command.options for flag in option.flags}
+    table = load()
+    named = {
+        flag
+        for case in CASES
+        for finding in run_checks(case.situation)
+        for flag in re.findall(r"(?<![\w-])--?[a-z][\w-]*", finding.remedy)
+    }
+    own = {flag for flag in named if not table.having_flag(flag.replace("--no-", "--"))}
+    assert own & known
+    assert own - known == {"--cap-add", "--device", "--ipc", "--shm-size", "--ulimit"}  # engines'
 
 
 def test_findings_carry_their_checks_code_failures_first() -> None:
