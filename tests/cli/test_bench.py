@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from vllm_launch.resolve.benchmark import compared
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -162,6 +164,22 @@ def test_two_results_are_compared_with_what_their_servers_stood_on(
         "failed                          0.00        0.00       —",
         "",
         "processes.server-0.argv --tp: 4 → 8",
+    ]
+
+
+def test_what_is_compared_and_which_way_is_better() -> None:
+    more = ["request_throughput", "output_throughput", "total_token_throughput"]
+    less = [
+        "mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "median_tpot_ms",
+        "p99_tpot_ms", "mean_itl_ms", "p99_itl_ms",
+    ]  # fmt: skip
+    names = [*more, *less, "completed", "failed"]
+    found = compared(dict.fromkeys(names, 1), {**dict.fromkeys(names, 2), "duration": 3})
+    assert [(one.name, one.better) for one in found] == [
+        *((name, True) for name in more),
+        *((name, False) for name in less),
+        ("completed", True),
+        ("failed", False),
     ]
 
 

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vllm_launch.drift import drift
 
@@ -125,3 +127,18 @@ def test_a_lock_of_another_version_says_what_to_do(
     lock.write_text(json.dumps(json.loads(lock.read_text()) | {"format": form}))
     ran = operator.run(*PLAN, "--locked", str(lock))
     assert ran.error == f"error: {lock}: found the format {form}; expected 1\n  {hint}\n"
+
+
+VALUES = st.recursive(
+    st.integers() | st.sampled_from(["a", "--x", "a b", ""]),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(st.sampled_from(["argv", "name", "env"]), below, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(VALUES, VALUES)
+def test_whatever_two_locks_hold_what_differs_is_told(locked: object, here: object) -> None:
+    assert bool(list(drift(locked, here))) is (locked != here)

@@ -18,6 +18,7 @@ from tests.resolve.build import told
 from vllm_launch.errors import UsageError
 from vllm_launch.export import Brief, ExportFile
 from vllm_launch.export.systemd import files
+from vllm_launch.export.systemd.words import plain
 from vllm_launch.resolve.container import container_argv
 
 EXPORT = ("export", M3, "--hardware", "h200", "--to", "systemd")
@@ -124,6 +125,10 @@ class TestAServerAlone:
         text = exported("one server", passed_by_name=("VLLM_API_KEY",))["model.env"].text
         assert text.endswith("#HF_TOKEN=\n#VLLM_API_KEY=\n")
         assert all(line.startswith("#") for line in text.splitlines())
+
+
+def test_a_description_is_one_line_in_which_nothing_means_something_to_systemd() -> None:
+    assert plain("one\\ two\n\x1b[0m  50 % é") == "one two [0m 50 %% é"
 
 
 class TestSeveralParts:

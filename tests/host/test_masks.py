@@ -122,6 +122,12 @@ def test_cuda_uses_one_mig_instance() -> None:
     assert "CUDA uses the first MIG instance alone" in seen.notes[0]
 
 
+def test_a_mig_instance_without_a_uuid_is_not_named() -> None:
+    instances = (MigDevice(profile="1g.18gb"), *(MIG[0].mig_devices or ()))
+    seen = visible([MIG[0].replace(mig_devices=instances)], {CUDA: "MIG-11a"})
+    assert [gpu.uuid for gpu in seen.gpus] == ["MIG-11aa"]
+
+
 def test_an_ambiguous_mig_instance() -> None:
     assert "'MIG-11' names 2 MIG instances" in visible(MIG, {CUDA: "MIG-11"}).problems[0]
 

@@ -276,6 +276,31 @@ def test_what_no_profile_names_gets_one_of_its_own(
     assert match.notes == (f"no profile: planned as {made.id}, on which no recipe was verified",)
 
 
+@pytest.mark.parametrize(
+    ("gpus", "reason"),
+    [
+        pytest.param(
+            nvidia("NVIDIA H200", "9.0", 143771, 2),
+            "2 x NVIDIA H200 is profile h200, 2 of its 8 GPUs "
+            "(by name NVIDIA H200 and compute capability 9.0)",
+            id="some NVIDIA GPUs",
+        ),
+        pytest.param(
+            nvidia("NVIDIA H200", None, 143771, 8),
+            "8 x NVIDIA H200 is profile h200 (by name NVIDIA H200)",
+            id="a capability that could not be read",
+        ),
+        pytest.param(
+            amd("74a1", 8, 191.98),
+            "8 x AMD Radeon Graphics is profile mi300x (by PCI device id 74a1)",
+            id="AMD GPUs",
+        ),
+    ],
+)
+def test_what_a_profile_was_known_by(gpus: list[Gpu], reason: str) -> None:
+    assert match_profile(gpus, PROFILES).reason == reason
+
+
 def test_a_gpu_that_vllm_has_left_behind() -> None:
     match = match_profile(nvidia("NVIDIA GeForce GTX 1080", "6.1", 8192), PROFILES)
     assert match.notes[-1] == "vLLM needs compute capability 7.0 or newer"

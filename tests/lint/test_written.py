@@ -191,6 +191,7 @@ ARGUMENTS = {
             )
         ],
     ),
+    "no parser at all": (['"--reasoning-parser"', "none"], []),
     "a parser that a plugin brings": (
         ['"--reasoning-parser"', '"nobody"', '"--reasoning-parser-plugin"', '"nobody.py"'],
         [],
@@ -253,6 +254,39 @@ def test_arguments(lint: Lint, case: str) -> None:
 def test_recipes(lint: Lint, case: str) -> None:
     text, expected = RECIPES[case]
     assert told(lint(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        ('  base_env: {VLLM_LOGING_LEVEL: "x"}\n', "Did you mean VLLM_LOGGING_LEVEL?"),
+        ('  base_env: {VLLM_FROBNICATE: "1"}\n', "Correct it, or take it away."),
+        ("  unreleased: [--max-num-seqs]\n", "Take it off the list."),
+    ],
+    ids=["a near name", "nothing near", "declared for nothing"],
+)
+def test_what_to_do_is_told(lint: Lint, model: str, remedy: str) -> None:
+    (fault,) = lint(recipe(model))
+    assert fault.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("hardware", "severity", "told_of"),
+    [
+        ("tpu", "note", ", unless Google's build has it"),
+        ("trillium", "note", ", unless Google's build has it"),
+        ("google", "note", ", unless Google's build has it"),
+        ("ascend_950pr", "note", ", unless Huawei's build has it"),
+        ("h200", "error", ""),
+    ],
+)
+def test_what_another_build_may_have_is_no_error(
+    lint: Lint, hardware: str, severity: str, told_of: str
+) -> None:
+    text = f"hardware_overrides: {{{hardware}: {{extra_args: [--calculate-kv-scales]}}}}\n"
+    (fault,) = [fault for fault in lint(recipe(rest=text)) if fault.code == "LINT_DEAD"]
+    what = "the flag --calculate-kv-scales is dead since 0.28.0: 0.27.1 had it last"
+    assert (fault.severity, fault.what) == (severity, f"{what}{told_of}")
 
 
 def test_a_fault_is_told_once_with_the_combinations_that_meet_it(lint: Lint) -> None:

@@ -665,6 +665,16 @@ CASES = [
     ),
     Case(
         "ARG_CONFLICT",
+        "pass",
+        "tokens of a step that just do",
+        situation(
+            "--max-num-batched-tokens 64 --max-num-seqs 64 --max-model-len 64 "
+            "--no-enable-chunked-prefill"
+        ),
+        [],
+    ),
+    Case(
+        "ARG_CONFLICT",
         "found",
         "the rest",
         situation(
@@ -706,6 +716,11 @@ def test_what_a_recipe_is_ahead_of() -> None:
     assert one.command == "docker pull vllm/vllm-openai-rocm:nightly"
     assert one.cause == "--attention-config"
     assert str(one.source) == "recipe.yaml:7  model.base_args"
+
+
+def test_what_a_recipe_without_an_image_is_ahead_of() -> None:
+    one = only(situation(DECODE_CP, of=AHEAD, image=None), "CONFIG_KEY")
+    assert (one.remedy, one.command) == ("Use a nightly build of vLLM.", "")
 
 
 def test_an_image_of_the_operators_is_in_the_way() -> None:

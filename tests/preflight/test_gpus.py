@@ -307,6 +307,19 @@ def test_what_would_do_does() -> None:
     assert told(masked, "GPU_BUSY") == []
 
 
+@pytest.mark.parametrize(
+    ("weights", "remedy"),
+    [
+        (100, "If it refuses, pass --max-model-len 66560 behind --."),
+        (124.9, "If it refuses, use more GPUs or a smaller variant."),
+    ],
+)
+def test_what_to_do_where_a_context_is_too_long(weights: float, remedy: str) -> None:
+    shape = Shape(kv_bytes_per_token=400_000, weight_bytes=int(weights * GIB))
+    plan = situation("--max-model-len 1048576", facts=host(), shape=shape)
+    assert only(plan, "CONTEXT_TOO_LONG").remedy == remedy
+
+
 def test_bytes_of_kv_cache_replace_the_share() -> None:
     plan = situation("--kv-cache-memory-bytes 1G", facts=host(held(0)))
     assert told(plan, "GPU_BUSY") is None

@@ -143,6 +143,13 @@ CASES = [
     ),
     Case(
         "SHM",
+        "found",
+        "KV cache of one rank in it",
+        situation(OFFLOADING.replace("-tp 4", "-tp 1"), shm=shm(500 * GIB)),
+        ["fail: /dev/shm has 500 GiB free, 512 GiB needed for OffloadingConnector"],
+    ),
+    Case(
+        "SHM",
         "pass",
         "KV cache of AMD ranks is in their own memory",
         situation(OFFLOADING, hardware="mi355x", shm=shm(500 * GIB)),

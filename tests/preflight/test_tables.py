@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.preflight.build import options
-from vllm_launch.preflight import json_values, renames
+from vllm_launch.preflight import json_values, plan, renames
 
 TABLE = options()
 NEWEST = 1 << len(TABLE.releases) - 1
@@ -31,6 +31,11 @@ def test_flags_whose_value_is_json() -> None:
     flags = {*json_values.CLASSES, *json_values.PLAIN, *json_values.MAYBE}
     assert [flag for flag in flags if not is_there(flag, -1)] == []
     assert set(json_values.STRICT) <= set(json_values.CLASSES)
+
+
+def test_short_names_are_those_of_the_long_ones() -> None:
+    for short, name in plan.ALIASES.items():
+        assert short in TABLE.forms(name)[-1].flags, short
 
 
 def test_classes_and_what_is_nested_in_them() -> None:

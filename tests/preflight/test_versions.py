@@ -207,6 +207,7 @@ ORDER = [
     "0.33.0",
     "0.33.0.post1.dev3",
     "0.33.0.post1",
+    "0.33.0-2",  # a post release in an older spelling
     "0.33.1",
     "1.0",
     "2.0.0",

@@ -73,6 +73,13 @@ class TestHardware:
                 id="b200 for a precision that is said to need Blackwell",
             ),
             pytest.param(
+                "{meta: {hardware: {b200: unsupported}}, "
+                "variants: {v: {precision: bf16, precision_hardware: {generation: blackwell}}}}",
+                "gb200",
+                "the usual default",
+                id="gb200 for such a one, where b200 is unsupported",
+            ),
+            pytest.param(
                 "variants: {v: {precision: nvfp4, precision_hardware: {brand: NVIDIA}}}",
                 "h200",
                 "the usual default",

@@ -23,6 +23,38 @@ CASES = {
         {"hardware": "h200", "strategy": "pd_cluster"},
         [("prefill-0", 0, ()), ("decode-0", 0, ()), ("router", 0, ("prefill-0", "decode-0"))],
     ),
+    "a pool of two nodes and one": (
+        {
+            "hardware": "h200",
+            "strategy": "pd_cluster",
+            "pools": Pools(
+                prefill=Pool(nodes=2, parallelism="tp"), decode=Pool(nodes=1, parallelism="tp")
+            ),
+        },
+        [
+            ("prefill-0", 0, ()),
+            ("prefill-1", 1, ("prefill-0",)),
+            ("decode-0", 2, ()),
+            ("router", 0, ("prefill-0", "decode-0")),
+        ],
+    ),
+    "two instances of two nodes and their store": (
+        {
+            "hardware": "h200",
+            "strategy": "multi_node_tp",
+            "nodes": 2,
+            "kv_offload": "kv_store_centralized_mooncake",
+        },
+        [
+            ("master", 0, ()),
+            ("store", 4, ("master",)),
+            ("instance-1", 0, ("master", "store")),
+            ("worker-1-1", 1, ("master", "store", "instance-1")),
+            ("instance-2", 2, ("master", "store")),
+            ("worker-2-1", 3, ("master", "store", "instance-2")),
+            ("router", 0, ("instance-1", "instance-2")),
+        ],
+    ),
     "two instances and their store": (
         {"hardware": "h200", "kv_offload": "kv_store_centralized_mooncake"},
         [
@@ -52,6 +84,7 @@ def test_parts_have_a_machine_and_what_runs_before_them(asked, expected):
 def test_a_placeholder_is_the_address_of_the_part_that_it_names():
     whole = deployment(hardware="h200", kv_offload="kv_store_centralized_mooncake")
     found = parts(whole)
+    assert meaning("HEAD_IP", whole, found).part == "instance-1"
     assert meaning("VLLM_INSTANCE_2", whole, found).part == "instance-2"
     assert meaning("MOONCAKE_MASTER_IP", whole, found).part == "master"
     assert meaning("ROUTER_PORT", whole, found).default == "30080"

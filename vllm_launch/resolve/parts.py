@@ -81,7 +81,7 @@ def _of_instance(part: Part, number: int, nodes: int) -> Part:
     suffix = f"-{part.rank}" if part.rank else ""
     first = f"instance-{number}"
     plan = part.plan
-    if plan is not None and number > 1:
+    if plan is not None:
         arguments = tuple((f, tuple(map(addressed, t)), s) for f, t, s in plan.arguments)
         variables = tuple((n, addressed(v), s) for n, v, s in plan.variables)
         plan = plan.replace(arguments=arguments, variables=variables)
