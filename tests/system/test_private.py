@@ -11,7 +11,9 @@ import pytest
 
 from vllm_launch import private
 from vllm_launch.catalog import files
+from vllm_launch.commands import written
 from vllm_launch.errors import UsageError
+from vllm_launch.export import ExportFile
 from vllm_launch.running.place import make_directory, state_directory
 from vllm_launch.sync import store
 
@@ -80,6 +82,16 @@ def test_what_stands_in_the_way_of_a_file_is_not_written_to(tmp_path: Path, ther
     files.keep(str(tmp_path / "kept"), (1,))
     assert not victim.exists() if there == "dangling link" else victim.read_text() == "mine"
     assert files.load_kept(str(tmp_path / "kept")) is None
+
+
+def test_no_file_takes_the_place_of_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "/dev" in written._DEVICES
+    monkeypatch.setattr(written, "_DEVICES", (str(tmp_path),))
+    with pytest.raises(UsageError, match="is for devices, not for files"):
+        written.write_all(str(tmp_path), [ExportFile(name="stdout", text="")])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_in_the_place_of_a_lock_is_not_followed(state: Path, tmp_path: Path) -> None:

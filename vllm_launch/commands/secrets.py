@@ -54,5 +54,5 @@ def refuse_secret_arguments(passed: Sequence[str]) -> None:
             f"{found} puts a secret on the command line, where every user can read it",
             hint=f"export {variable}=… instead: the server reads it"
             if variable
-            else "give the address without it",
+            else "leave it out; a variable is handed on by its name: -e NAME",
         )

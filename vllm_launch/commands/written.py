@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from ..export import ExportFile
 
+_DEVICES = ("/dev", "/dev/fd", "/proc/self/fd")
+
 
 def write_all(
     directory: str, files: Sequence[ExportFile], hint: str = "give another directory with --out"
@@ -21,6 +23,8 @@ def write_all(
     Each takes the place of an older one in one step, but for one that is to be kept. Raises
     UsageError where it cannot be written.
     """
+    if os.path.abspath(directory) in _DEVICES:  # root would take the device away
+        raise UsageError(f"{directory} is for devices, not for files", hint=hint)
     try:
         os.makedirs(directory, exist_ok=True)
         written = [_write(os.path.join(directory, file.name), file) for file in files]

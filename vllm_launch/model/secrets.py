@@ -9,11 +9,13 @@ if TYPE_CHECKING:
 # Variables that hold one end with such a word, and the server's flags with a variable instead.
 _WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "_KEY", "_KEY_ID",
           "CREDENTIAL", "CREDENTIALS", "_PAT", "_PASS", "CONNECTION_STRING")  # fmt: skip
+_CERTAIN = ("API_KEY", "PASSWORD", "SECRET", "ACCESS_KEY")  # whatever stands around them
 _NO_SECRETS = ("TOKENIZERS_PARALLELISM", "GOOGLE_APPLICATION_CREDENTIALS")  # the last is a path
 # --hf-token alone, without a value, is none: it names the token that is saved at home.
 SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 # argparse takes what is left of a flag for the flag, from where no other begins so.
 _SHORTEST = {"--api-k": "--api-key", "--hf-t": "--hf-token"}
+_NOT_IN_USERS = frozenset("\"'<>, \t\n")  # an @ behind them is another text's
 _SIGNS = ("://", "hf_", "sk-", "ghp_", "github_pat_", "AKIA", "earer ")
 _HIDDEN = "…"
 
@@ -33,7 +35,7 @@ def holds_password(text: str) -> bool:
     """Whether there is an address with a user's password, as a proxy's may have, in a text."""
     for rest in text.split("://")[1:]:
         user, at, _ = rest.partition("/")[0].rpartition("@")
-        if at and ":" in user and not user.endswith(":"):
+        if at and ":" in user and not user.endswith(":") and _NOT_IN_USERS.isdisjoint(user):
             return True
     return False
 
@@ -45,9 +47,27 @@ def secret_among(words: Sequence[str]) -> str:
         has_value = "=" in word or (follower and follower[0] != "-")
         if flag and (has_value or flag == "--api-key"):
             return flag
+        if has_value and word[:2] == "--" and _says_secret(word.partition("=")[0]):
+            return word.partition("=")[0]
         if holds_password(word):
             return "an address with a password"
+        if "earer " in word:
+            return "a header with a token"
+        if word[:1] == "{" and _in_json(word):
+            return "JSON with a key or password"
     return ""
+
+
+def _says_secret(flag: str) -> bool:
+    """Whether a flag's name, or its last part, is that of a secret; tokens of texts are none."""
+    return flag.upper().replace("-", "_").endswith(_CERTAIN)
+
+
+def _in_json(text: str) -> bool:
+    """Whether JSON gives text to a key that names a secret, and no placeholder."""
+    upper = "".join(text.split()).upper()
+    given = (rest[:1] for word in _CERTAIN for rest in upper.split(f'{word}":"')[1:])
+    return any(first not in ('"', "$", "") for first in given)
 
 
 def concealed(text: str) -> str:

@@ -1,0 +1,94 @@
+"""What is taken for a secret, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vllm_launch.model.secrets import concealed, holds_password, is_secret, secret_among
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HF_TOKEN", "VLLM_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "S3_SECRET",
+     "DB_PASSWORD", "OPENAI_KEY", "hf_token", "WANDB_APIKEY", "GITHUB_PAT"],
+)  # fmt: skip
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TOKENIZERS_PARALLELISM", "MAX_TOKENS", "KEY", "PATH", "VLLM_PATTERN_MATCH_DEBUG", "HF_HOME",
+     "GOOGLE_APPLICATION_CREDENTIALS", "VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD"],
+)  # fmt: skip
+def test_names_of_other_things(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("http://me:pw@h:1", True),
+        ('{"a": "http://me:pw@h"}', True),
+        ("http://me@h", False),
+        ("http://me:@h", False),
+        ("http://h:8000/a:b@c", False),
+        ('{"url":"http://h:8000","user":"a@b"}', False),
+        ("vllm/vllm-openai:latest@sha256:00", False),
+    ],
+)
+def test_addresses_with_a_password(text: str, holds: bool) -> None:
+    assert holds_password(text) is holds
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--api-key", "x"], "--api-key"),
+        (["--api-k=x"], "--api-key"),
+        (["--api-server-count", "2"], ""),
+        (["--hf-token"], ""),
+        (["--hf-overrides", '{"eos_token": "</s>"}'], ""),
+        (["--x", '{"s3_secret": "a"}'], "JSON with a key or password"),
+        (["--x", '{"s3_secret": "$S3_SECRET"}'], ""),
+        (["--x", '{"use_api_key": true}'], ""),
+        (["--header", "Authorization: Bearer x"], "a header with a token"),
+        (["--kv.password", "x"], "--kv.password"),
+    ],
+)
+def test_secrets_among_words(words: list[str], found: str) -> None:
+    assert secret_among(words) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("at https://me:pw@h/x?sig=1: 404", "at https://…@h/x?… 404"),
+        ("HF_TOKEN=abc MAX=1", "HF_TOKEN=… MAX=1"),
+        ("'HF_TOKEN=abc'", "'HF_TOKEN=…'"),
+        ("--api-key=abc", "--api-key=…"),
+        ("export VLLM_API_KEY=… instead", "export VLLM_API_KEY=… instead"),
+        ("-e HF_TOKEN=$HF_TOKEN", "-e HF_TOKEN=$HF_TOKEN"),
+        ("Bearer abc.def", "Bearer …"),
+        (f"got hf_{'a' * 34}.", "got hf_…."),
+        ("image a/b:c@sha256:0 at http://h:8000/v1", "image a/b:c@sha256:0 at http://h:8000/v1"),
+    ],
+)
+def test_what_is_told(text: str, told: str) -> None:
+    assert concealed(text) == told
+
+
+WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=6, max_size=20)
+
+
+@given(
+    WORDS, WORDS, st.sampled_from(["http://u:{}@h", "HF_TOKEN={}", "--api-key={}", "s3://b?k={}"])
+)
+def test_no_secret_is_told_and_telling_twice_changes_nothing(
+    around: str, secret: str, form: str
+) -> None:
+    told = concealed(f"{around} {form.format(f'S{secret}S')} {around}")
+    assert f"S{secret}S" not in told.replace(around, "")
+    assert concealed(told) == told
