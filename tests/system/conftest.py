@@ -12,11 +12,11 @@ Tree = Callable[[Mapping[str, str]], str]
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """Write files under a root, and return the root. A name that ends in / is a directory."""
+    """Write files under a new root, and return it. A name that ends in / is a directory."""
 
     def write(files: Mapping[str, str]) -> str:
-        root = tmp_path / "root"
-        root.mkdir(exist_ok=True)
+        root = tmp_path / f"root{len(list(tmp_path.glob('root*')))}"
+        root.mkdir()
         for name, content in files.items():
             path = root / name
             if name.endswith("/"):

@@ -9,7 +9,7 @@ from tests.system.conftest import Tree
 from vllm_launch.host.system import read_system
 from vllm_launch.model.system import Cgroup, Wanted
 
-GIB = 1 << 30
+GIB, MIB = 1 << 30, 1 << 20
 V2 = {"sys/fs/cgroup/cgroup.controllers": "cpu memory hugetlb\n"}
 JOB = "sys/fs/cgroup/system.slice/job"
 NO_LIMIT_V1 = "9223372036854771712\n"
@@ -79,13 +79,15 @@ def test_version_1(tree: Tree) -> None:
             f"{huge}/hugetlb.1GB.limit_in_bytes": f"{2 * GIB}\n",
             f"{huge}/hugetlb.1GB.usage_in_bytes": f"{GIB}\n",
             f"{huge}/hugetlb.2MB.limit_in_bytes": NO_LIMIT_V1,
+            f"{huge}/hugetlb.2MB.rsvd.limit_in_bytes": f"{GIB}\n",
+            f"{huge}/hugetlb.2MB.rsvd.usage_in_bytes": f"{MIB}\n",
         }
     )
     assert read(root) == Cgroup(
         version=1,
         memory_limit=8 * GIB,
         memory_used=2 * GIB,
-        hugetlb=((GIB, 2 * GIB, GIB),),
+        hugetlb=((2 * MIB, GIB, MIB), (GIB, 2 * GIB, GIB)),
         path="/sys/fs/cgroup/hugetlb/job",
     )
 

@@ -59,11 +59,14 @@ def test_interfaces(tree: Tree) -> None:
 
 def test_own_addresses(tree: Tree) -> None:
     assert addresses(tree(FILES)) == {"10.0.0.5", "127.0.0.1", "fe80::1"}
-    assert addresses(tree({"proc/net/x": ""})) is not None
+
+
+def test_own_addresses_of_a_kernel_without_ipv6(tree: Tree) -> None:
+    assert addresses(tree({"proc/net/fib_trie": TRIE})) == {"10.0.0.5", "127.0.0.1"}
 
 
 def test_own_addresses_that_cannot_be_read(tree: Tree) -> None:
-    assert addresses(tree({})) is None
+    assert addresses(tree({"proc/net/if_inet6": V6})) is None
 
 
 @pytest.mark.parametrize(
