@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from ..model.finding import Check, Finding
+from .units import quoted
 from .unread import unread
 
 TYPE_CHECKING = False
@@ -102,7 +101,7 @@ def starts_the_server(situation: Situation) -> Iterable[Finding] | None:
             why="The model's name would be run as a program, or be handed to another one.",
             remedy="Use an image whose entrypoint is vllm serve.",
             command=f"{situation.runtime} image inspect -f '{{{{.Config.Entrypoint}}}}' "
-            f"{quote(image.reference)}",
+            f"{quoted(image.reference)}",
             cause="--image",
             source=situation.deployment.image_source,
         )
@@ -144,7 +143,7 @@ def _absent(situation: Situation, reference: str, image: Image | None) -> Iterab
         severity="note",
         what=f"{reference} is not here yet, and {situation.runtime} will pull it",
         why="Some ten gigabytes; a tag that does not exist is found out only then.",
-        command=f"{situation.runtime} pull {quote(reference)}",
+        command=f"{situation.runtime} pull {quoted(reference)}",
         cause="--image",
         source=situation.deployment.image_source,
     )

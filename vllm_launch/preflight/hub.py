@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from ..model.finding import Check, Finding
 from .disk import reads_weights
-from .units import counted
+from .units import counted, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def reachable(situation: Situation) -> Iterable[Finding] | None:
             what=f"{hub.offline} is set, and in the cache ({hub.cache}) {absent}",
             why="Nothing may be downloaded, so the server stops at once.",
             remedy="Download the model beforehand, or unset the variable.",
-            command=f"{hub.offline}=0 hf download {quote(model)}",
+            command=f"{hub.offline}=0 hf download {quoted(model)}",
             cause=hub.offline,
         )
     ]
@@ -109,7 +107,7 @@ def callers_home(situation: Situation) -> Iterable[Finding] | None:
             what=f"{situation.process.model} is in {hub.elsewhere}, and {hub.cache} is looked into",
             why="sudo changed the home directory: the model would be downloaded again.",
             remedy="Start without sudo, or name the cache that has it.",
-            command=f"export HF_HUB_CACHE={quote(hub.elsewhere)}",
+            command=f"export HF_HUB_CACHE={quoted(hub.elsewhere)}",
             cause="HF_HUB_CACHE",
         )
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from ..model.finding import Check, Finding
 from .hugepages import (
     KEY,
@@ -20,7 +18,7 @@ from .hugepages import (
 )
 from .layout import KV_FLAG
 from .plan import is_on
-from .units import counted, size
+from .units import counted, quoted, size
 from .unread import unread
 
 TYPE_CHECKING = False
@@ -127,7 +125,7 @@ def group_allows(situation: Situation) -> Iterable[Finding] | None:
             remedy="Raise the limit from outside: hugepages-1Gi under resources.limits of a pod, "
             "the hugetlb limit of a container or a job.",
             command=f"echo {demand.pages * demand.page} | sudo tee "
-            + quote(limit_file(group.path, group.version, demand.page)),
+            + quoted(limit_file(group.path, group.version, demand.page)),
         )
         for demand in found
         if demand.page in limits

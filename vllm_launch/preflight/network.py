@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from ..model.finding import Check, Finding
 from .layout import layout
 from .plan import place, source_of, value
+from .units import quoted
 from .unread import unread
 
 TYPE_CHECKING = False
@@ -167,7 +166,7 @@ def _named(
             what=f"{variable} names {fitting[0].name}, which is down",
             why="The nodes cannot connect.",
             remedy="Bring it up, or name another.",
-            command=f"sudo ip link set {quote(fitting[0].name)} up",
+            command=f"sudo ip link set {quoted(fitting[0].name)} up",
             cause=variable,
             source=source,
         )

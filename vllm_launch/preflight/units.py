@@ -1,4 +1,4 @@
-"""Bytes as people read them."""
+"""Bytes as people read them, and words as shells do."""
 
 from __future__ import annotations
 
@@ -60,3 +60,10 @@ def as_bytes(value: Any) -> int | None:
         return None
     base = 1000 if unit[:1].islower() else 1024  # as vLLM reads its own suffixes
     return int(number * base ** _POWERS.get(unit[:1].upper(), 0))
+
+
+def quoted(word: str) -> str:
+    """A word of a command, quoted where a shell would otherwise change it."""
+    from shlex import quote  # where a command is told at all: it imports re
+
+    return quote(word)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from ..model.finding import Finding
+from .units import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,4 +123,4 @@ def _command(situation: Situation, gone: bool, own: bool) -> str:
         return ""
     if gone or own or not situation.native:
         return ""
-    return f"docker pull {quote(image)}"
+    return f"docker pull {quoted(image)}"

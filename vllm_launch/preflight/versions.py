@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from ..model.finding import Check, Finding
 from .driver import prerequisite
 from .target import minimum, of_image
+from .units import quoted
 from .unread import unread
 from .version import is_development, is_less
 
@@ -52,14 +51,16 @@ def _install(situation: Situation) -> str:
     """How to get a vLLM that is new enough; AMD has it as an image."""
     if situation.brand == "AMD":
         return (
-            f"docker pull {quote(situation.deployment.image)}" if situation.deployment.image else ""
+            f"docker pull {quoted(situation.deployment.image)}"
+            if situation.deployment.image
+            else ""
         )
     if situation.brand != "NVIDIA":
         return ""
     if situation.deployment.recipe.model.nightly_required:
         return _NIGHTLY
     needed = minimum(situation)
-    return f"uv pip install -U {quote(f'vllm>={needed}')}" if needed else "uv pip install -U vllm"
+    return f"uv pip install -U {quoted(f'vllm>={needed}')}" if needed else "uv pip install -U vllm"
 
 
 def new_enough(situation: Situation) -> Iterable[Finding] | None:
