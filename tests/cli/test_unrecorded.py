@@ -46,12 +46,26 @@ def told(path: Path, model: str = MODEL) -> str:
     )
 
 
+SMALL = {"hidden_size": 128, "intermediate_size": 256, "vocab_size": 400}
+
+
+@pytest.mark.parametrize(
+    ("shape", "share"),
+    [
+        pytest.param({**SMALL, "num_hidden_layers": 2}, "0.30", id="next to nothing"),
+        pytest.param(
+            {**SMALL, "num_hidden_layers": 240, "head_dim": 128},
+            "0.55",
+            id="the KV cache of some requests",
+        ),
+    ],
+)
 def test_a_cpu_is_asked_for_what_weights_and_some_requests_need(
-    operator: Operator,
+    operator: Operator, shape: dict[str, int], share: str
 ) -> None:
-    cached(operator, num_hidden_layers=2, hidden_size=128, intermediate_size=256, vocab_size=400)
+    cached(operator, **shape)
     ran = operator.run("serve", MODEL, "--hardware", "xeon6", "--dry-run")
-    assert "  --gpu-memory-utilization 0.30 \\\n" in ran.out, ran.err
+    assert f"  --gpu-memory-utilization {share} \\\n" in ran.out, ran.err
 
 
 def test_it_is_planned_and_told_loudly(operator: Operator) -> None:
