@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests.fast_yaml import documents
 
 INDEX_LABEL = "leaderworkerset.sigs.k8s.io/worker-index"
 NAMESPACE = "default"
@@ -102,7 +102,7 @@ class Cluster:
     """The pods and Services of a stream of objects."""
 
     def __init__(self, text: str) -> None:
-        self.objects: list[dict[str, Any]] = list(yaml.safe_load_all(text))
+        self.objects: list[dict[str, Any]] = documents(text)
         self.services = {o["metadata"]["name"]: o for o in self.of("Service")}
         self.pods: list[Pod] = []
         for one in self.of("Deployment"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import yaml
+from tests.fast_yaml import documents
 
 _VARIABLE = re.compile(r"\$(?:(\$)|(\{)?[A-Za-z_])")
 
 
 def services(text: str) -> dict[str, dict[str, Any]]:
     """The services, with dollar signs as Compose hands them on."""
-    data = yaml.safe_load(text)
+    (data,) = documents(text)
     assert list(data) == ["services"]
     return {name: interpolated(service) for name, service in data["services"].items()}
 

@@ -9,11 +9,11 @@ from typing import Any
 import jsonschema
 import kubernetes_validate
 import pytest
-import yaml
 from kubernetes_validate import utils
 
 from tests.export.briefs import CRDS, LAYOUTS, brief, recorded, resolved
 from tests.export.cluster import Cluster
+from tests.fast_yaml import documents
 from tests.resolve.build import M31
 from vllm_launch.export import Brief
 from vllm_launch.export.kubernetes import files
@@ -51,7 +51,7 @@ def closed(schema: Any) -> Any:
 def custom(kind: str) -> jsonschema.Draft202012Validator:
     """The validator of a custom resource, from its own definition."""
     for path in sorted(CRDS.glob("*.yaml")):
-        definition = yaml.safe_load(path.read_text(encoding="utf-8"))
+        (definition,) = documents(path.read_text(encoding="utf-8"))
         if definition["spec"]["names"]["kind"] == kind:
             (version,) = (v for v in definition["spec"]["versions"] if v["name"] == "v1")
             return jsonschema.Draft202012Validator(closed(version["schema"]["openAPIV3Schema"]))
@@ -71,7 +71,7 @@ def templates(thing: Any) -> Iterator[dict[str, Any]]:
 
 
 def assert_valid(text: str) -> None:
-    for thing in yaml.safe_load_all(text):
+    for thing in documents(text):
         if thing["kind"] in BUILT_IN:
             validate(thing)
             continue

@@ -193,7 +193,7 @@ def _settle(*, over: bool) -> None:
         # In the order in which a start goes on: what is recorded after a look is seen by the next.
         if not about_to_start() and said_to_run() == servers() and not any(rest):
             return
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def _supervisors() -> list[str]:
