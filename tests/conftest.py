@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,12 @@ _ANYWHERE = settings(
 settings.register_profile("steady", _ANYWHERE, derandomize=True)
 settings.register_profile("search", _ANYWHERE, derandomize=False)
 settings.load_profile("steady")
+
+# Whoever runs the tests may ignore signals, as nohup and a shell's background do, and programs
+# would inherit that. A handler ends with the process that has it.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 
 @pytest.hookimpl(optionalhook=True)
