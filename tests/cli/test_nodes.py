@@ -369,3 +369,19 @@ def test_each_review_names_its_machine(operator: Operator) -> None:
     assert [line for line in ran.out.splitlines() if line.endswith("server 0")] == [
         "n1: server 0", "n2: server 0",
     ]  # fmt: skip
+
+
+def test_facts_of_one_machine_are_not_mixed_with_this_one(operator: Operator) -> None:
+    """No program, disk, device or port of the machine that the check is run on counts."""
+    ran = check(operator, machine(1), words=("--nodes", "1", "--strategy", "single_node_tp"))
+    assert ran.status == 0, ran.out
+    assert not [line for line in ran.out.splitlines() if line.startswith(("fail", "warn"))]
+
+
+def test_facts_of_one_machine_are_those_of_every_node(operator: Operator) -> None:
+    ran = check(operator, machine(1, vllm="0.1.0"), words=("-o", "json"))
+    processes = json.loads(ran.out)["check"]
+    assert [one["name"] for one in processes] == ["head 0", "worker 1"]
+    assert ran.status == 4
+    for one in processes:
+        assert "VERSION" in {found["code"] for found in one["findings"]}

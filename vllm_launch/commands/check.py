@@ -9,12 +9,13 @@ from ..streams import answer
 from .codes import answer_codes, refuse_json_of
 from .host import facts_paths
 from .plan import make_plan
-from .reviews import require_known_codes, reviews_of, stops
+from .reviews import require_known_codes, reviews_of, reviews_of_nodes, stops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..commandline import Invocation
     from ..settings import Settings
+    from .plan import Plan
     from .reviews import Reviews
 
 
@@ -38,9 +39,19 @@ def run(invocation: Invocation, settings: Settings) -> int:
         from .nodes import run as compare
 
         return compare(plan, settings)
-    reviews = reviews_of(plan, settings)
+    reviews = _of_one_machine(plan, settings)
     _print(reviews, settings)
     return CheckFailed.exit_status if stops(reviews, settings) else 0
+
+
+def _of_one_machine(plan: Plan, settings: Settings) -> Reviews:
+    """What is found by looking at this machine, or at another's saved facts alone."""
+    paths = facts_paths(settings)
+    if not paths or settings["deep"]:
+        return reviews_of(plan, settings)
+    from .nodes import nodes_of
+
+    return reviews_of_nodes(plan, nodes_of(paths), settings)[1]
 
 
 def _print(reviews: Reviews, settings: Settings) -> None:

@@ -71,13 +71,14 @@ def reviews_of_nodes(
 ) -> tuple[list[str], Reviews]:
     """What the saved facts of each node say of the servers that are planned for it, and its name.
 
-    What only a look at the machine could tell is left out.
+    The facts of one are those of all. What only a look at the machine could tell is left out.
     """
     names, found = [], []
     for number, node in enumerate(nodes):
         for one in plan.parts or plan.processes:
             server = one.plan if isinstance(one, Part) else one
-            if server is None or (isinstance(one, Part) and one.node != number):
+            elsewhere = len(nodes) > 1 and isinstance(one, Part) and one.node != number
+            if server is None or elsewhere:
                 continue
             part = one if isinstance(one, Part) else None
             vllm = node.facts.vllm
