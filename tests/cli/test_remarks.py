@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from tests.cli.launcher import FLASH, Operator
 from tests.cli.terminal import on_terminal
 from vllm_launch.folding import folded
+from vllm_launch.streams import remark
 
 SHOW = f"'vllm-launch recipes show {FLASH} --notes'"
 PIPED = f"""\
@@ -95,8 +98,13 @@ def test_what_is_kept_in_one_piece(line: str, lines: list[str]) -> None:
     assert folded(line + "\n", 19) == "".join(f"{one}\n" for one in lines)
 
 
-def test_a_line_that_is_drawn_over_itself_stays_one() -> None:
-    assert folded("\r\033[K12/26 one two three four", 19) == "\r\033[K12/26 one two three four"
+def test_a_line_that_is_drawn_over_itself_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "19")
+    remark("12/26 one two three four", over=True)
+    assert terminal.getvalue() == "\r\033[K12/26 one two three four"
 
 
 @given(

@@ -339,7 +339,7 @@ def test_a_state_that_cannot_be_written_is_an_error(operator: Operator, tmp_path
         *STORE, *MASTER, "--role", "instance", "--node-rank", "0",
         env={"XDG_STATE_HOME": str(tmp_path / "state")},
     ).error  # fmt: skip
-    assert f"cannot write {tmp_path}/state/vllm-launch: Not a directory" in told
+    assert f"cannot use {tmp_path}/state/vllm-launch: Not a directory" in told
 
 
 # Endpoints from a file.

@@ -448,7 +448,7 @@ def test_a_terminal_is_told_that_it_takes_its_time(operator: Operator, stand_in:
         os.close(ours)
         os.close(theirs)
     python = stand_in.bin / "python3.12"
-    assert said.startswith(f"\r# asking vLLM's own parser, {python}: 0 s ")
+    assert said.startswith(f"\r\033[K# asking vLLM's own parser, {python}: 0 s ")
     assert said.endswith("\r\033[K")
 
 

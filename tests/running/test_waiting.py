@@ -149,6 +149,11 @@ def test_the_address_that_was_bound_is_asked(play: Playing, nowhere: Address) ->
     assert process.address == parsed(bound)
 
 
+def test_what_a_log_says_while_it_is_looked_at_counts(play: Playing) -> None:
+    process = Process(parsed(play().url), log=("", "INFO non-default args: {'port': 1}"))
+    assert wait(process, ignore, 60, 60).arguments == "{'port': 1}"
+
+
 def test_progress_is_told() -> None:
     told: list[Progress] = []
     log = ("vLLM API server version 0.32.0", "Loading weights took 2.00 seconds")

@@ -73,16 +73,21 @@ def wait(
     reader = Reader()
     pauses = iter(_PAUSES)
     pause = 0.0
-    while True:
-        ended = server.ended()
+
+    def read_log() -> None:
         for line in server.lines():
             if reader.take(line):
                 tell(reader.progress)
+
+    while True:
+        ended = server.ended()
+        read_log()
         if ended:
             return Waited(ready=False, what=ended, dead=True, seconds=monotonic() - began)
         if server.follows_log and reader.progress.bound:
             server.address = parsed(reader.progress.bound)
         if looks.ready() and not server.ended():
+            read_log()  # what it said since, and before it was ready
             return Waited(
                 ready=True,
                 seconds=monotonic() - began,
