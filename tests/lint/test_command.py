@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pty
@@ -28,19 +29,22 @@ WARNING = recipe('  base_env: {VLLM_FROBNICATE: "1"}\n')
 MENDABLE = recipe('  base_args: ["--max-num-seqs 64"]\n')
 CLEAN = recipe()
 
+Everywhere = tuple[Path, list[dict[str, Any]]]
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def lint(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the launcher as somebody with a home of their own."""
+    return subprocess.run(
+        [sys.executable, "-m", "vllm_launch", *words],
+        capture_output=True, text=True, cwd=home, check=False,
+        env={"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    def lint(*words: str, **how: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vllm_launch", *words],
-            capture_output=True, text=True, cwd=tmp_path, check=False,
-            env={"HOME": str(tmp_path), "PATH": os.defpath, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-
-    return lint
+    return functools.partial(lint, tmp_path)
 
 
 def test_one_file_as_text(run: Run, recipe_file: Callable[[str], Path]) -> None:
@@ -271,17 +275,6 @@ def test_what_is_shown_on_a_terminal_alone(recipe_file: Callable[[str], Path]) -
     assert done.stdout == "0 errors, 0 warnings, 0 notes in 1 file, 50 combinations\n"
 
 
-def test_an_overlay_is_told_by_its_own_file(run: Run, recipe_file: Callable[[str], Path]) -> None:
-    root = recipe_file(CLEAN).parents[2]
-    overlay = root / "overlays" / "org" / "repo.yaml"
-    overlay.parent.mkdir(parents=True)
-    overlay.write_text('model:\n  base_args+: ["--frobnicate"]\n')
-    done = run("--recipes-dir", str(root), "recipes", "lint", "--output", "json")
-    faults = json.loads(done.stdout)["lint"]["faults"]
-    errors = [(each["file"], each["line"]) for each in faults if each["severity"] == "error"]
-    assert errors == [(str(overlay), 2)]
-
-
 def test_fix_mends_overlays_too(run: Run, recipe_file: Callable[[str], Path]) -> None:
     root = recipe_file(CLEAN).parents[2]
     overlay = root / "overlays" / "org" / "repo.yaml"
@@ -404,19 +397,43 @@ def test_an_overlay_over_nothing(run: Run, overlays: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_the_users_own_overlays_are_looked_at_without_a_path(run: Run, tmp_path: Path) -> None:
-    own = tmp_path / ".config/vllm-launch/recipes"
-    (own / "openai").mkdir(parents=True)
-    (own / "openai/gpt-oss-20b.yaml").write_text("features: {nothing: null}\n")
-    (own / "openai/gpt-oss-20B.yaml").write_text("{}\n")
-    for words in ((), (str(own),)):
-        done = run("recipes", "lint", "--output", "json", *words)
-        found = [
+@pytest.fixture(scope="module")
+def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Everywhere:
+    """The faults of all sources in use, among them a directory's overlay and the user's own."""
+    home = tmp_path_factory.mktemp("home")
+    own = home / ".config/vllm-launch/recipes/openai"
+    files = {
+        "recipes/models/org/repo.yaml": CLEAN,
+        "recipes/overlays/org/repo.yaml": 'model:\n  base_args+: ["--frobnicate"]\n',
+        f"{own}/gpt-oss-20b.yaml": "features: {nothing: null}\n",
+        f"{own}/gpt-oss-20B.yaml": "{}\n",
+    }
+    for name, text in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    done = lint(home, "--recipes-dir", "recipes", "recipes", "lint", "--output", "json")
+    return home, json.loads(done.stdout)["lint"]["faults"]
+
+
+def test_an_overlay_is_told_by_its_own_file(everywhere: Everywhere) -> None:
+    _, faults = everywhere
+    errors = [(each["file"], each["line"]) for each in faults if each["severity"] == "error"]
+    assert errors == [("recipes/overlays/org/repo.yaml", 2)]
+
+
+def test_the_users_own_overlays_are_looked_at_with_and_without_a_path(
+    everywhere: Everywhere,
+) -> None:
+    home, faults = everywhere
+    own = str(home / ".config/vllm-launch/recipes")
+    alone = json.loads(lint(home, "recipes", "lint", "--output", "json", own).stdout)
+    for found in (faults, alone["lint"]["faults"]):
+        assert [
             (Path(one["file"]).name, one["severity"], one["what"])
-            for one in json.loads(done.stdout)["lint"]["faults"]
-            if one["file"].startswith(str(own))
-        ]
-        assert found == [
+            for one in found
+            if one["file"].startswith(own)
+        ] == [
             ("gpt-oss-20B.yaml", "warning", "no recipe has this id"),
             ("gpt-oss-20b.yaml", "warning", "there is no 'nothing' here to take away"),
         ]
