@@ -170,12 +170,18 @@ def _looking(look: Callable[[int], bool], line: int, places: Path) -> int:
 def _settle(*, over: bool) -> None:
     """Let whoever was left alone come to its end, or to its server."""
     until = time.monotonic() + 60
-    while time.monotonic() < until:
-        rest = (servers(), _supervisors()) if over else ()
-        # In the order in which a start goes on: what is recorded after a look is seen by the next.
-        if not about_to_start() and said_to_run() == servers() and not any(rest):
-            return
+    while not _is_settled(over):
+        assert time.monotonic() < until, (about_to_start(), said_to_run(), servers())
         time.sleep(0.05)
+
+
+def _is_settled(over: bool) -> bool:
+    # In the order in which a start goes on: what is recorded after a look is seen by the next.
+    if about_to_start() or said_to_run() != (running := servers()):
+        return False
+    if running:
+        return not over
+    return not _supervisors()  # which still write how a server ended
 
 
 def _supervisors() -> list[str]:
