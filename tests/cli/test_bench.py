@@ -183,6 +183,13 @@ def test_what_is_compared_and_which_way_is_better() -> None:
     ]
 
 
+@pytest.mark.parametrize("of", [0, 1], ids=["first", "second"])
+def test_latencies_of_a_run_that_nothing_answered_are_not_compared(of: int) -> None:
+    results = [{"completed": 9, "failed": 0, "mean_ttft_ms": 80.5} for _ in range(2)]
+    results[of] = {"completed": 0, "failed": 9, "mean_ttft_ms": 0.0}
+    assert [one.name for one in compared(*results)] == ["completed", "failed"]
+
+
 def test_one_result_alone_is_no_comparison(operator: Operator, tmp_path: Path) -> None:
     first, _ = results(tmp_path)
     ran = operator.run("bench", "--compare", first)

@@ -80,8 +80,11 @@ def bench_argv(benchmark: Any, model: str, url: str, own: Sequence[str]) -> list
 
 
 def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Compared]:
-    """The metrics that both results have."""
+    """The metrics that both results have; latencies where requests were answered in both."""
+    answered = all(each.get("completed", 1) for each in (first, second))
     for name, more in METRICS:
+        if name.endswith("_ms") and not answered:
+            continue  # they are zeros
         one, other = _number(first.get(name)), _number(second.get(name))
         if one is None or other is None:
             continue
