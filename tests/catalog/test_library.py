@@ -247,7 +247,7 @@ def test_what_it_has_comes_first(write: Write) -> None:
     assert list(library.taxonomy.hardware_profiles) == ["h200", "own"]
     assert library.strategy("single_node_tp").display_name == "Own"
     assert library.strategy("single_node_dep").name == "single_node_dep"
-    assert library.kv_stores() == ("own_store",)
+    assert library.kv_stores() == ("own_store", *library.fallback.kv_stores())
     assert library.kv_store("own_store").deploy_type == "kv_store_lb"
 
 

@@ -89,11 +89,10 @@ class Library:
         return found
 
     def kv_stores(self) -> tuple[str, ...]:
-        """The names of the KV stores there are."""
+        """The names of the KV stores there are, as ``kv_store`` finds them: its own come first."""
         names = _stems(os.path.join(self.directory, "kv_store"), (".yaml",))
-        if not names and self.fallback is not None:
-            return self.fallback.kv_stores()
-        return names
+        lent = self.fallback.kv_stores() if self.fallback is not None else ()
+        return tuple(dict.fromkeys((*names, *lent)))
 
     def recipe(self, recipe_id: str) -> Recipe:
         """The recipe ``org/repo``, spelt as its file is.
