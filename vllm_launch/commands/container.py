@@ -108,10 +108,14 @@ def _kept_container(plan: Plan, settings: Settings) -> dict[str, Any]:
 
     model = plan.processes[0].model if plan.processes else ""
     name = asked_name(settings) or state.usual_name(model)
+    return {**names_of(name, settings), "detached": bool(settings["detach"])}
+
+
+def names_of(name: str, settings: Settings) -> dict[str, str]:
+    """What the container of a kept server is called, and the label that it is found by."""
     return {
         "name": settings["name"] or f"vllm-{name}",
         "label": f"{engine.LABEL}={name}",
-        "detached": bool(settings["detach"]),
     }
 
 

@@ -136,8 +136,6 @@ def _of_words(library: Library, path: str, kind: str, options: VllmOptions) -> l
 
 
 def _unreadable(error: LaunchError, shown: str) -> Iterator[Fault]:
-    from ..lint import Fault
-
     problems = getattr(error, "problems", ())
     yield from of_problems(problems)
     if not problems:

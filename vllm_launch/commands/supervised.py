@@ -12,6 +12,7 @@ from ..running import condition, engine, process, reality, state
 from ..running.promise import Promise, to_record
 from ..running.state import Container, Kept
 from .answering import address_of, intent_for, promise_of
+from .container import names_of
 from .detached import start_detached
 from .foreground import run_in_foreground
 from .job import Job
@@ -96,10 +97,10 @@ def _in_container(
     kept: Kept, setup: ContainerSetup, settings: Settings
 ) -> tuple[Kept, ContainerSetup]:
     """The record with its container, which has the name that was claimed."""
-    name = settings["name"] or f"vllm-{kept.name}"
-    kept = kept.replace(container=Container(engine=setup.engine, name=name))
+    setup = setup.replace(**names_of(kept.name, settings))
+    kept = kept.replace(container=Container(engine=setup.engine, name=setup.name or ""))
     state.amend(kept)
-    return kept, setup.replace(name=name, label=f"{engine.LABEL}={kept.name}")
+    return kept, setup
 
 
 def _is_over(kept: Kept) -> bool:
