@@ -6,7 +6,7 @@ from ..errors import LaunchError, NothingFits, RecipeError, UsageError
 from ..model.choice import Request
 from ..preflight.conflicts import RULES, switches
 from ..preflight.situation import Situation
-from ..resolve.offered import against, offloads, picks
+from ..resolve.picks import against, offloads, picks
 from .fault import Fault, at, of_finding
 from .shadowed import Shadows
 

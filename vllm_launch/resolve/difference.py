@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import LaunchError
 from ..model.choice import Request
 from ..model.record import Record
-from .offered import against, offloads, picks
+from .picks import against, offloads, picks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,6 @@ from .presets import find, tuned, tunings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..model.choice import Choice
     from ..model.deployment import KvStorePlan
     from ..model.recipe import Tuning, Variant
@@ -35,7 +33,9 @@ class Resolution:
         if choice.preset is not None:
             self.blocks = tunings(*find(self.recipe, choice.preset, choice.point))
         self.offload = self._offload()
-        self.feature_args, self.feature_env = self._features()
+        self.feature_args, self.feature_env = resolver.feature_layers(
+            choice.features, choice.hardware
+        )
         self.notes = (*choice.notes, *self._overridden())
 
     def _overridden(self) -> tuple[str, ...]:
@@ -56,16 +56,6 @@ class Resolution:
         from .offload import offload_of
 
         return offload_of(self.choice, self.recipe, self.strategy, self.resolver.words)
-
-    def _features(self) -> tuple[Arguments, Variables]:
-        """What the features that are on add."""
-        args: list[Any] = []
-        env: list[Any] = []
-        for name, mode in self.choice.features:
-            more, more_env = self.resolver.feature_layer(name, mode, self.choice.hardware)
-            args += more
-            env += more_env
-        return tuple(args), tuple(env)
 
     def check_tp(self) -> None:
         """Raise UsageError for --tp under a layout that has no such size."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..model.source import Arguments, Source, Variables
     from ..model.strategy import KvStore, Strategy
     from ..model.taxonomy import HardwareProfile, Taxonomy
+    from .features import Features
     from .layers import Layers
 
     class Words(Protocol):
@@ -82,16 +83,22 @@ class Resolver:
         key = ("layers", choice.variant, hardware.id, hardware.gpu_count, choice.strategy, role)
         return self._memo(key, work)
 
-    def feature_layer(
-        self, name: str, mode: str | None, hardware: HardwareProfile
+    def feature_layers(
+        self, features: Features, hardware: HardwareProfile
     ) -> tuple[Arguments, Variables]:
-        """What one feature adds in a mode."""
+        """What features add, each in its mode."""
 
         def work() -> tuple[Arguments, Variables]:
-            feature = self.recipe.features[name]
-            return feature_layer(feature, feature.modes[mode] if mode else None, hardware)
+            on = ((self.recipe.features[name], mode) for name, mode in features)
+            added = [
+                feature_layer(one, one.modes[mode] if mode else None, hardware) for one, mode in on
+            ]
+            return (
+                tuple(argument for args, _ in added for argument in args),
+                tuple(variable for _, env in added for variable in env),
+            )
 
-        return self._memo(("feature", name, mode, hardware.id), work)
+        return self._memo(("features", features, hardware.id), work)
 
     def image(self, choice: Choice) -> tuple[str | None, Source]:
         """The recipe's image for a variant on its hardware."""
