@@ -159,13 +159,22 @@ PLAN = (
         remedy="Fill it with --endpoint; a launch by vllm-launch refuses to start with one.",
         next=lambda values: Try(options=("--endpoint", f"{values['name']}=10.0.0.1")),
     ),
-    Symptom(
-        code="COMPANION_DOWN",
-        hint="no module named",
-        pattern=r"No module named '(?P<name>lmcache|nixl|mooncake|vllm_router|flashinfer)\b",
-        what="a package that the plan needs is not installed beside vLLM",
-        remedy="Install it into the environment that vLLM runs in.",
-        next=lambda values: Try(instead=f"uv pip install {_package(values['name'])}"),
+    *(
+        Symptom(
+            code="COMPANION_DOWN",
+            hint=hint,
+            pattern=pattern,
+            what="a package that the plan needs is not installed beside vLLM",
+            remedy="Install it into the environment that vLLM runs in.",
+            next=lambda values: Try(instead=f"uv pip install {_package(values['name'])}"),
+        )
+        for hint, pattern in (
+            (
+                "no module named",
+                r"No module named '(?P<name>lmcache|nixl|mooncake|vllm_router|flashinfer)\b",
+            ),
+            ("nixl", r"(?P<name>NIXL) is not available"),
+        )
     ),
     Symptom(
         code="VLLM_MISSING",
