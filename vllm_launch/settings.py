@@ -189,8 +189,7 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
     Raises UsageError or RecipeError for what cannot be.
     """
     from .catalog.files import broken, read_bytes, read_tree
-    from .catalog.kinds import word
-    from .catalog.reading import ABSENT, Reading
+    from .catalog.reading import Reading
     from .errors import did_you_mean
 
     try:
@@ -211,18 +210,27 @@ def _read_config(path: str, shown: str, options: tuple[Option, ...]) -> dict[str
         if option is None:
             place = ("text", line, column, key, "")
             reading.problem(place, key, f"unknown option {key!r}", did_you_mean(key, known))
-            continue
-        children = node[3] if node[0] == "list" and option.many else (node,)
-        read = _source_text if option.kind == "source" else word
-        texts = [read(child, key, reading) for child in children]
-        if ABSENT not in texts and not any(_of_another(option, text) for text in texts):
-            source = f"{shown}:{line}"
-            raw = texts if option.many else texts[0]
-            value = _value(option, raw, f"{source}: {key}")
-            settings[option.name] = Setting(value=value, source=source)
+        elif (setting := _from_file(option, key, node, f"{shown}:{line}", reading)) is not None:
+            settings[option.name] = setting
     if reading.problems:
         raise broken(shown, reading.problems)
     return settings
+
+
+def _from_file(
+    option: Option, key: str, node: Node, source: str, reading: Reading
+) -> Setting | None:
+    """One entry of a file; None for a problem, and for a value that other commands know."""
+    from .catalog.kinds import word
+    from .catalog.reading import ABSENT
+
+    children = node[3] if node[0] == "list" and option.many else (node,)
+    read = _source_text if option.kind == "source" else word
+    texts = [read(child, key, reading) for child in children]
+    if ABSENT in texts or any(_of_another(option, text) for text in texts):
+        return None
+    raw = texts if option.many else texts[0]
+    return Setting(value=_value(option, raw, f"{source}: {key}"), source=source)
 
 
 def _source_text(node: Node, path: str, reading: Reading) -> Any:
