@@ -12,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from .launcher import Operator
 
@@ -36,6 +37,14 @@ def curled(operator: Operator, tmp_path: Path, *words: str, **env: str) -> list[
     return told.stdout.split("\0")[:-1]
 
 
+def created_in(program: str) -> dict[str, Any]:
+    """The body that a program's call of create() sends."""
+    calls = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Call)]
+    created = next(c for c in calls if getattr(c.func, "attr", "") == "create")
+    given = {str(word.arg): ast.literal_eval(word.value) for word in created.keywords}
+    return given.pop("extra_body") | given
+
+
 def test_curl_is_given_the_recipes_settings(operator: Operator, tmp_path: Path) -> None:
     words = curled(operator, tmp_path, QWEN, "--url", "http://node7:9000/v1/")
     assert words[0] == "http://node7:9000/v1/chat/completions"
@@ -46,13 +55,29 @@ def test_curl_is_given_the_recipes_settings(operator: Operator, tmp_path: Path) 
 
 def test_python_hands_what_openais_client_does_not_know_to_extra_body(operator: Operator) -> None:
     ran = operator.run("client", QWEN, "--output", "python")
-    calls = [node for node in ast.walk(ast.parse(ran.out)) if isinstance(node, ast.Call)]
-    created = next(c for c in calls if getattr(c.func, "attr", "") == "create")
-    given = {word.arg: ast.literal_eval(word.value) for word in created.keywords}
+    given = created_in(ran.out)
     assert given.pop("messages")
-    extra = given.pop("extra_body")
-    assert {**given, **extra} == {"model": QWEN, **SETTINGS}
-    assert set(extra) == {"top_k", "min_p"}
+    assert given == {"model": QWEN, **SETTINGS}
+    assert "    extra_body={'top_k': 20, 'min_p': 0.0},\n" in ran.out
+
+
+def test_a_system_prompt_is_the_first_message_and_no_field(
+    operator: Operator, tmp_path: Path
+) -> None:
+    system = {
+        "role": "system",
+        "content": "You are a helpful assistant. Your name is MiniMax-M3 and is built by MiniMax.",
+    }
+    user = {"role": "user", "content": "Say in one sentence what you are."}
+    settings = {
+        "temperature": 1.0,
+        "top_p": 0.95,
+        "top_k": 40,
+        "chat_template_kwargs": {"thinking_mode": "adaptive"},
+    }
+    body = {"model": M3, "messages": [system, user], **settings}
+    assert json.loads(curled(operator, tmp_path, M3)[-1]) == body
+    assert created_in(operator.run("client", M3, "--output", "python").out) == body
 
 
 def test_a_key_stands_there_by_its_name(operator: Operator, tmp_path: Path) -> None:

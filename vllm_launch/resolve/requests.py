@@ -22,6 +22,7 @@ STANDARD = (
     "stop",
     "n",
 )
+_SYSTEM = "system_prompt"
 _PROMPT = "Say in one sentence what you are."
 
 
@@ -49,6 +50,9 @@ def request_for(recipe: Recipe, model: str) -> Request:
         )
     settings, choices = _settings(recipe.client)
     messages = [{"role": "user", "content": _PROMPT}]
+    system = settings.pop(_SYSTEM, None)  # no field of a request: vLLM would ignore it
+    if system is not None:
+        messages.insert(0, {"role": "system", "content": system})
     return Request(
         kind="chat",
         path="/v1/chat/completions",
