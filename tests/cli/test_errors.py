@@ -739,7 +739,7 @@ def test_a_program_that_is_not_there(
     assert ran.status == 5
 
 
-@pytest.mark.parametrize("place", ["HF_HOME", "checkpoint"])
+@pytest.mark.parametrize("place", ["HF_HOME", "checkpoint", "variable"])
 def test_a_path_that_no_engine_can_mount(operator: Operator, tmp_path: Path, place: str) -> None:
     model = tmp_path / "a:b" / "MiniMax-M3.1-Flash"
     model.mkdir(parents=True)
@@ -747,7 +747,8 @@ def test_a_path_that_no_engine_can_mount(operator: Operator, tmp_path: Path, pla
     path = model if place == "checkpoint" else tmp_path / "a:b" / "huggingface"
     ran = operator.run(
         "serve", model if place == "checkpoint" else FLASH, "--hardware", "b300",
-        "--runtime", "podman", env={"XDG_CACHE_HOME": str(path.parent)} if path != model else {},
+        "--runtime", "podman", *(("-e", f"A_CONFIG_PATH={path}") if place == "variable" else ()),
+        env={"XDG_CACHE_HOME": str(path.parent)} if place == "HF_HOME" else {},
     )  # fmt: skip
     assert ran.status == 2
     assert ran.error == (

@@ -298,6 +298,30 @@ def test_the_hub_cache_is_mounted_from_where_it_is(
     assert mounts == [mount.format(home=operator.home, cwd=operator.cwd)]
 
 
+@pytest.mark.parametrize(
+    ("options", "env", "mount"),
+    [
+        pytest.param("-e HF_HUB_CACHE=/b/hub", {}, "/b/hub:/b/hub", id="HF_HUB_CACHE"),
+        pytest.param("-e HF_HOME=/b/hf", {}, "/b/hf:/b/hf", id="HF_HOME"),
+        pytest.param("-e HF_HOME=~/hf", {}, "{home}/hf:{home}/hf", id="HF_HOME under ~"),
+        pytest.param(
+            "-e HF_HOME=/b/hf -e HF_HUB_CACHE=/b/hub",
+            {"HF_HUB_CACHE": "/a/hub"},
+            "/b/hub:/b/hub",
+            id="all at once",
+        ),
+        pytest.param("-e HF_HOME", {"HF_HOME": "/a/hf"}, "/a/hf:/a/hf", id="HF_HOME by name"),
+        pytest.param("-e HF_HUB_CACHE", {"HF_HUB_CACHE": "/a"}, "/a:/a", id="HF_HUB_CACHE by name"),
+    ],
+)
+def test_the_hub_cache_is_where_the_container_will_look_for_it(
+    operator: Operator, options: str, env: dict[str, str], mount: str
+) -> None:
+    operator.install("docker")
+    ran = operator.run(*B300, "--runtime", "docker", *options.split(), env=env)
+    assert after(until_image(ran.argv), "-v") == [mount.format(home=operator.home)]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_files_that_variables_name_are_mounted_read_only(operator: Operator, engine: str) -> None:
     operator.install(engine)

@@ -62,6 +62,10 @@ class TestPortable:
         deployment = deploy(recipe(LISTED), hardware=hardware)
         assert before_image(deployment) == ["docker", "run", *devices, "--privileged", *SERVING]
 
+    def test_the_hub_cache_stays_though_a_variable_names_another(self) -> None:
+        argv = before_image(deploy(recipe(), env=variables(HF_HOME="/scratch/hf")))
+        assert argv[argv.index("-v") + 1] == CACHE[1]
+
     def test_the_command_follows_the_image(self) -> None:
         deployment = deploy(own(M31), hardware="b300")
         argv = container(deployment)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from ..errors import NothingFits, UsageError
-from ..resolve.container import ContainerSetup
+from ..resolve.container import ContainerSetup, mounts_of
 from ..resolve.images import is_image_reference
 from ..running import engine, state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ..model.deployment import Deployment
@@ -31,12 +32,11 @@ def container_setup(
     if engine in (None, "native"):
         return None
     _require_image(plan.deployment)
-    cache, inside = _hub_cache()
-    _refuse_colons(plan, engine, cache)
+    cache, inside = _hub_cache(plan.passed_by_name)
     _refuse_host(plan, settings)
     facts = plan.facts
     devices = plan.deployment.choice.devices
-    return ContainerSetup(
+    setup = ContainerSetup(
         engine=engine,
         hub_cache=cache,
         hub_cache_inside=inside,
@@ -50,15 +50,17 @@ def container_setup(
         publish=_publish(settings["host"] or ""),
         host_network=plan.deployment.on_host_network,
     )
+    _refuse_colons(plan, setup)
+    return setup
 
 
-def _refuse_colons(plan: Plan, engine: str, cache: str) -> None:
+def _refuse_colons(plan: Plan, setup: ContainerSetup) -> None:
     """Raise UsageError for a path that an engine would take for two."""
-    models = [process.model for process in plan.processes if process.model.startswith("/")]
-    for path in (cache, *models):
+    mounts = [mount for process in plan.processes for mount in mounts_of(process, setup)]
+    for path, _, _ in mounts:
         if ":" in path:
             raise UsageError(
-                f"{engine} cannot mount {path}: there is a colon in it",
+                f"{setup.engine} cannot mount {path}: there is a colon in it",
                 hint="make a link to it under another name",
             )
 
@@ -119,17 +121,21 @@ def names_of(name: str, settings: Settings) -> dict[str, str]:
     }
 
 
-def _hub_cache() -> tuple[str, str]:
+def _hub_cache(passed_by_name: Sequence[str]) -> tuple[str, str]:
     """The hub cache on this machine, and where the image looks for it.
 
-    HF_HUB_CACHE names the cache itself, HF_HOME the directory that holds it.
+    HF_HUB_CACHE names the cache itself, HF_HOME the directory that holds it; a container that is
+    handed one of them looks there.
     """
     from ..host.checkpoint import hub_directory, hub_home
 
     inside = "/root/.cache/huggingface"
     if os.environ.get("HF_HUB_CACHE"):
-        return _absolute(hub_directory(os.environ)), f"{inside}/hub"
-    return _absolute(hub_home(os.environ)), inside
+        cache = _absolute(hub_directory(os.environ))
+        return cache, cache if "HF_HUB_CACHE" in passed_by_name else f"{inside}/hub"
+    cache = _absolute(hub_home(os.environ))
+    handed = os.environ.get("HF_HOME") and "HF_HOME" in passed_by_name
+    return cache, cache if handed else inside
 
 
 def _absolute(path: str) -> str:

@@ -105,16 +105,26 @@ def container_of(
         access=access,
         publish=setup.publish,
         port=None if setup.host_network else process.value("--port") or "8000",
-        mounts=(
-            (setup.hub_cache, setup.hub_cache_inside, True),
-            *((path, path, False) for path in _mounted(process)),
-        ),
+        mounts=mounts_of(process, setup),
         passed_by_name=setup.passed_by_name,
         variables=tuple((name, text) for name, text, _ in _environment(process, hardware, setup)),
         image=image,
         entrypoint=None if own_start else argv[0],
         command=tuple(argv[len(_IMAGE_STARTS) if own_start else 1 :]),
     )
+
+
+def mounts_of(process: ProcessPlan, setup: ContainerSetup) -> tuple[tuple[str, str, bool], ...]:
+    """What a server sees of its machine's files: outside, inside, whether it can be written."""
+    own = "" if setup is PORTABLE else own_hub_cache(process)  # what a batch gives never changes
+    cache = (own, own, True) if own else (setup.hub_cache, setup.hub_cache_inside, True)
+    return (cache, *((path, path, False) for path in files_read(process)))
+
+
+def own_hub_cache(process: ProcessPlan) -> str:
+    """Where a server's own variables have the hub cache; "" where they name no whole path."""
+    named = process.env.get("HF_HUB_CACHE") or process.env.get("HF_HOME") or ""
+    return named if named.startswith("/") else ""
 
 
 def container_argv(
@@ -257,8 +267,8 @@ def _uses_rdma(process: ProcessPlan) -> bool:
     return "NixlConnector" in config or "Mooncake" in config
 
 
-def _mounted(process: ProcessPlan) -> list[str]:
-    """Paths on the host that the process reads: a local model, files that variables name."""
+def files_read(process: ProcessPlan) -> list[str]:
+    """Paths on the host that a server reads: a local model, files that variables name."""
     paths = [process.model] if process.model.startswith("/") else []
     configs = (value for name, value, _ in process.variables if name.endswith("_CONFIG_PATH"))
     return [*paths, *configs]

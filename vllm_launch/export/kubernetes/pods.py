@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
+from ...resolve.container import own_hub_cache
 from ..readiness import startup_seconds, stop_seconds
 from .addresses import CONFIG_DIRECTORY, ENTRIES, OWN, POD_IP
 from .needs import masks, needs_of, page_resource, quantity
@@ -195,7 +196,8 @@ class Pods:
         if needs.shared_memory:
             found.append({"name": "shm", "mountPath": _SHM})
         if part.plan is not None:
-            found.append({"name": "hub-cache", "mountPath": _cache(part)})
+            path = own_hub_cache(part.plan) or _HUB_CACHE
+            found.append({"name": "hub-cache", "mountPath": path})
         if part.files:
             found.append({"name": "config", "mountPath": CONFIG_DIRECTORY, "readOnly": True})
         for number, (path, _) in enumerate(_host_paths(part)):
@@ -300,12 +302,6 @@ def _after(argv: Sequence[str], *flags: str) -> int | None:
             if value.isascii() and value.isdecimal() and 0 < int(value[:6]) < 65536:
                 return int(value)
     return None
-
-
-def _cache(part: Part) -> str:
-    env = dict(part.env)
-    named = env.get("HF_HUB_CACHE") or env.get("HF_HOME") or ""
-    return named if named.startswith("/") else _HUB_CACHE
 
 
 def _host_paths(part: Part) -> list[tuple[str, str]]:
