@@ -16,6 +16,7 @@ from tests.export.cases import ROOT, brief, deployment, layout
 from vllm_launch.errors import UsageError
 from vllm_launch.export.slurm import files
 from vllm_launch.export.slurm.runtime import INTERFACE, PROCESSES
+from vllm_launch.model.source import Source
 
 TWO_NODES = (M3, "--hardware", "h200", "--nodes", "2")
 
@@ -132,7 +133,7 @@ def test_secrets_are_handed_on_by_name(operator):
     )
     assert "hf_secret" not in done.out
     assert "# Handed on from where it is submitted: HF_TOKEN.\n" in done.out
-    assert "--container-env=HF_HOME,HF_TOKEN\n" in done.out
+    assert '--container-env="HF_HOME${HF_HUB_CACHE:+,HF_HUB_CACHE}",HF_TOKEN\n' in done.out
 
 
 def test_what_is_left_to_be_started_by_hand_is_told(operator):
@@ -276,7 +277,8 @@ def test_with_pyxis_servers_run_in_the_image_and_the_router_beside_them(first_no
     found = layout("pools of the 3.1 on GB300", endpoints=False)
     _, steps = first_node(script(found, pyxis=True), HF_HOME=f"{tmp_path}/hub", STEPS="2")
     inside, beside = sorted(steps, key=lambda words: "--overlap" in words)
-    mounts = f"{tmp_path}/model-7:{tmp_path}/model-7,{tmp_path}/hub:{tmp_path}/hub"
+    hub = f"{tmp_path}/hub:{tmp_path}/hub"
+    mounts = f"{tmp_path}/model-7:{tmp_path}/model-7,{hub},{hub}"
     assert [word for word in inside if "container" in word] == [
         "--no-container-entrypoint",
         "--container-writable",
@@ -289,14 +291,27 @@ def test_with_pyxis_servers_run_in_the_image_and_the_router_beside_them(first_no
     assert beside[beside.index("node") + 1] == "beside"
 
 
-@pytest.mark.parametrize("name", ["a,b", "a:b"])
-def test_with_pyxis_a_directory_that_enroot_would_take_apart_is_refused(first_node, tmp_path, name):
+def test_with_pyxis_a_hub_cache_of_where_it_is_submitted_is_seen(first_node, tmp_path):
+    env = {"HF_HOME": f"{tmp_path}/hf", "HF_HUB_CACHE": f"{tmp_path}/hub"}
+    _, steps = first_node(script(layout("one server", endpoints=False), pyxis=True), **env)
+    assert [word for word in steps[0] if word.startswith(("--container-m", "--container-e"))] == [
+        "--container-mounts="
+        + ",".join(f"{tmp_path}/{name}:{tmp_path}/{name}" for name in ("model-7", "hf", "hub")),
+        "--container-env=HF_HOME,HF_HUB_CACHE",
+    ]
+    assert (tmp_path / "hub").is_dir()
+
+
+@pytest.mark.parametrize("variable", ["HF_HOME", "HF_HUB_CACHE"])
+@pytest.mark.parametrize("name", ["a,b", "a:b", "a b"])
+def test_with_pyxis_a_directory_that_enroot_would_take_apart_is_refused(
+    first_node, tmp_path, name, variable
+):
     text = script(layout("one server", endpoints=False), pyxis=True)
-    done, steps = first_node(text, HF_HOME=f"{tmp_path}/{name}")
+    done, steps = first_node(text, **{variable: f"{tmp_path}/{name}"})
     assert (done.returncode, steps) == (1, [])
-    logs = f"{tmp_path}/model-7"
     assert done.stderr == (
-        f"enroot cannot mount {logs} and {tmp_path}/{name}: there is a colon or comma in them\n"
+        f"enroot cannot mount {tmp_path}/{name}: there is a colon, comma or space in it\n"
     )
 
 
@@ -320,10 +335,46 @@ def test_a_local_checkpoint_is_mounted(tmp_path):
     found = layout("one server")
     plans = tuple(plan.replace(model="/models/m3") for plan in found.processes)
     text = script(found.replace(processes=plans), pyxis=True)
-    assert '--container-mounts="$logs:$logs,$HF_HOME:$HF_HOME",/models/m3:/models/m3:ro' in text
+    assert ',$cache:$cache",/models/m3:/models/m3:ro' in text
     plans = tuple(plan.replace(model="/models/a,b") for plan in found.processes)
     with pytest.raises(UsageError, match="enroot cannot mount /models/a,b"):
         script(found.replace(processes=plans), pyxis=True)
+
+
+def with_variables(found, **values):
+    given = tuple((name, value, Source(layer="operator")) for name, value in values.items())
+    return found.replace(
+        processes=tuple(p.replace(variables=(*p.variables, *given)) for p in found.processes)
+    )
+
+
+def test_with_pyxis_files_and_a_cache_that_variables_name_are_mounted(first_node, tmp_path):
+    values = {"A_CONFIG_PATH": "/shared/a.json", "HF_HUB_CACHE": f"{tmp_path}/hub"}
+    found = with_variables(layout("one server", endpoints=False), **values)
+    _, steps = first_node(script(found, pyxis=True), HF_HOME=f"{tmp_path}/hf")
+    mounts = next(word for word in steps[0] if word.startswith("--container-mounts="))
+    assert mounts.split(",")[3:] == [
+        f"{tmp_path}/hub:{tmp_path}/hub",
+        "/shared/a.json:/shared/a.json:ro",
+    ]
+    assert (tmp_path / "hub").is_dir()
+
+
+def test_with_pyxis_a_file_of_the_jobs_own_is_mounted_with_its_logs():
+    found = layout("instances and a store")
+    text = script(found, pyxis=True)
+    assert "MOONCAKE_CONFIG_PATH=$logs/" in text
+    assert ',$cache:$cache" \\\n' in text
+
+
+@pytest.mark.parametrize("path", ["/a:b", "/a,b", "/a b"])
+def test_with_pyxis_a_file_that_enroot_would_take_apart_is_refused(path):
+    with pytest.raises(UsageError) as caught:
+        script(with_variables(layout("one server"), A_CONFIG_PATH=path), pyxis=True)
+    assert (
+        caught.value.message
+        == f"enroot cannot mount {path}: there is a colon, comma or space in it"
+    )
 
 
 def test_a_part_that_needs_a_shell_is_a_comment():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ...errors import UsageError
+from ...resolve.container import files_read, own_hub_cache
+from ...resolve.endpoints import names_in
 from ...resolve.parts import parts
 from ...resolve.placeholders import meaning
 from .. import ExportFile, commented
@@ -80,7 +82,7 @@ def _script(brief: Brief) -> str:
             + (INTERFACE if interface else "")
             + PROCESSES
             + (ADDRESSES if addressed else ""),
-            main(brief, addressed, _mounts(brief.parts), beside),
+            main(brief, addressed, _caches(brief.parts), _files(brief.parts), beside),
         )
     )
 
@@ -152,19 +154,30 @@ def _used(grouped: Sequence[Group]) -> set[str]:
 def _in_files(command: Command) -> Iterable[str]:
     import json
 
-    from ...resolve.endpoints import names_in
-
     return [name for file in command.files for name in names_in(json.dumps(file.content))]
 
 
-def _mounts(all_parts: Sequence[Part]) -> tuple[str, ...]:
-    """Local checkpoints, which a container has to see."""
-    models = dict.fromkeys(part.plan.model for part in all_parts if part.plan is not None)
-    paths = tuple(model for model in models if model.startswith("/"))
-    for path in paths:
-        if ":" in path or "," in path:
+def _caches(all_parts: Sequence[Part]) -> tuple[str, ...]:
+    """Where the servers' own variables have the hub cache, which a container has to see."""
+    return _mountable(own_hub_cache(part.plan) for part in all_parts if part.plan is not None)
+
+
+def _files(all_parts: Sequence[Part]) -> tuple[str, ...]:
+    """What a container has to see: local checkpoints, files that variables name."""
+    plans = (part.plan for part in all_parts if part.plan is not None)
+    return _mountable(path for plan in plans for path in files_read(plan))
+
+
+def _mountable(paths: Iterable[str]) -> tuple[str, ...]:
+    """The whole paths, each once; a file with a placeholder's name is written for the job.
+
+    Raises UsageError for what pyxis would take apart.
+    """
+    found = tuple(p for p in dict.fromkeys(paths) if p.startswith("/") and not names_in(p))
+    for path in found:
+        if any(character in ":," or character.isspace() for character in path):
             raise UsageError(
-                f"enroot cannot mount {path}: there is a colon or comma in it",
+                f"enroot cannot mount {path}: there is a colon, comma or space in it",
                 hint="make a link to it under another name",
             )
-    return paths
+    return found

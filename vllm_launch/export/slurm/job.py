@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _PASSED_ON = ("time", "partition", "account", "qos", "constraint")
 _MASKS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+_CACHES = ("HF_HOME", "HF_HUB_CACHE")
 _SCHEDULED = ("NVIDIA", "AMD", "Intel")  # brands whose devices Slurm counts as GPUs
 
 
@@ -82,24 +83,29 @@ def _one_word(options: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def main(brief: Brief, addressed: int, mounts: Sequence[str], beside: bool) -> str:
+def main(
+    brief: Brief, addressed: int, caches: Sequence[str], files: Sequence[str], beside: bool
+) -> str:
     """The function that runs on the first node, and the choice between it and a node's."""
     text = _MAIN.format(
         name=brief.name,
         addresses=_ADDRESSES.format(count=addressed) if addressed else "",
-        steps=_steps(brief, mounts, beside),
+        steps=_steps(brief, caches, files, beside),
     )
     return text.lstrip("\n")
 
 
-def _steps(brief: Brief, mounts: Sequence[str], beside: bool) -> str:
+def _steps(brief: Brief, caches: Sequence[str], files: Sequence[str], beside: bool) -> str:
+    """The steps; in containers, with what of the machine's files they see."""
     if not brief.options.get("pyxis"):
         return "  step all\n"
-    names = ",".join(("HF_HOME", *brief.passed_by_name))
+    names = [f",{name}" for name in brief.passed_by_name if name not in _CACHES]
+    mounts = [f"{path}:{path}" for path in caches] + [f"{path}:{path}:ro" for path in files]
     text = _CONTAINER.format(
-        mounts="".join(f",{quoted(f'{path}:{path}:ro')}" for path in mounts),
+        caches="".join(f" {quoted(path)}" for path in caches),
+        mounts="".join(f",{quoted(mount)}" for mount in mounts),
         image=quoted(pyxis_image(brief.deployment.image)),
-        names=names,
+        names="".join(names),
     )
     return text + ("  step beside --overlap\n" if beside else "")
 
@@ -138,12 +144,15 @@ _ADDRESSES = """\
 
 _CONTAINER = """\
   export HF_HOME=${{HF_HOME:-$HOME/.cache/huggingface}}
-  [[ $logs$HF_HOME != *[,:]* ]] ||
-    fail "enroot cannot mount $logs and $HF_HOME: there is a colon or comma in them"
-  mkdir -p "$HF_HOME"
+  cache=${{HF_HUB_CACHE:-$HF_HOME}}
+  for path in "$logs" "$HF_HOME" "$cache"; do
+    [[ $path != *[,:[:space:]]* ]] ||
+      fail "enroot cannot mount $path: there is a colon, comma or space in it"
+  done
+  mkdir -p "$HF_HOME" "$cache"{caches}
   step all --no-container-entrypoint --container-writable --container-image={image} \\
-    --container-mounts="$logs:$logs,$HF_HOME:$HF_HOME"{mounts} \\
-    --container-env={names}
+    --container-mounts="$logs:$logs,$HF_HOME:$HF_HOME,$cache:$cache"{mounts} \\
+    --container-env="HF_HOME${{HF_HUB_CACHE:+,HF_HUB_CACHE}}"{names}
 """
 
 _MAIN = r"""
@@ -156,7 +165,7 @@ step() {{  # WHAT, options of srun
 }}
 
 job() {{
-  local list host address hosts=() addresses=() status=0
+  local list host address cache path hosts=() addresses=() status=0
   logs=$PWD/{name}-$SLURM_JOB_ID
   mkdir -p "$logs"
   list=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
