@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.cli.launcher import COMMAND, M3, Operator
-from tests.preflight.build import amd_gpu, gpu, host
+from tests.preflight.build import amd_gpu, amd_host, gpu, host
 from vllm_launch.host import facts_file
-from vllm_launch.model.host import HostFacts, LocalImage, NetworkInterface, RdmaDevice
+from vllm_launch.model.host import HostFacts, LocalImage, NetworkInterface, NumaNode, RdmaDevice
 
 PLAN = ("check", M3, "--strategy", "multi_node_tp", "--nodes", "2", "--skip", "CONTEXT_TOO_LONG")
 
@@ -376,6 +376,67 @@ def test_facts_of_one_machine_are_not_mixed_with_this_one(operator: Operator) ->
     ran = check(operator, machine(1), words=("--nodes", "1", "--strategy", "single_node_tp"))
     assert ran.status == 0, ran.out
     assert not [line for line in ran.out.splitlines() if line.startswith(("fail", "warn"))]
+
+
+FACTS: dict[str, tuple[HostFacts, tuple[str, ...], list[str]]] = {
+    "memory": (
+        machine(1, memory_bytes=64 << 30, memory_available_bytes=20 << 30),
+        ("--kv-offload", "simple"),
+        ["KV_HOST_RAM: 1760 GiB of host memory needed, 20 GiB available"],
+    ),
+    "device files": (
+        amd_host(device_access=(("/dev/kfd", "Permission denied"),), vllm="0.33.0"),
+        (),
+        ["AMD_DEVICES: /dev/kfd: permission denied"],
+    ),
+    "no device file": (
+        amd_host(device_access=(("/dev/kfd", "No such file or directory"),), vllm="0.33.0"),
+        (),
+        ["AMD_DEVICES: /dev/kfd: not there"],
+    ),
+    "no vLLM": (machine(1, vllm=""), (), ["VLLM_MISSING: vllm is not on PATH"]),
+    "NUMA": (
+        machine(1, numa_nodes=(NumaNode(node=0, cpus=8, memory_bytes=1 << 40),)),
+        ("--", "--numa-bind"),
+        ["NUMA: --numa-bind is given, and this machine has one NUMA node"],
+    ),
+    "all is well": (machine(1), (), []),
+}
+ONE = ("check", M3, "--strategy", "single_node_tp", "--host-facts", "n.json", "--output", "json",
+       "--skip", "CONTEXT_TOO_LONG")  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "words", "failures"), FACTS.values(), ids=FACTS)
+def test_what_saved_facts_answer_is_checked(
+    operator: Operator, facts: HostFacts, words: tuple[str, ...], failures: list[str]
+) -> None:
+    facts_file.save(facts, str(operator.cwd / "n.json"))
+    ran = operator.run(*ONE, *words)
+    (one,) = ran.json["check"]
+    assert failures == [
+        f"{f['code']}: {f['what']}" for f in one["findings"] if f["severity"] == "fail"
+    ]
+    assert ran.status == (4 if failures else 0)
+
+
+def test_checks_that_need_the_machine_itself_are_counted_and_named(operator: Operator) -> None:
+    facts_file.save(machine(1), str(operator.cwd / "n.json"))
+    one = operator.run(*ONE).json["check"][0]
+    assert one["not_made"] == [
+        "DRIVER_CUDA", "PYTHON", "SHM", "NOFILE", "PORT_BUSY", "DISK", "SUDO_HOME", "HF_OFFLINE",
+        "HF_GATED",
+    ]  # fmt: skip
+    assert one["skipped"] == ["CONTEXT_TOO_LONG"]
+    told = operator.run(*ONE, "--output", "text").out
+    assert told.endswith(" passed, 1 noted, 1 skipped, 9 need the machine itself\n"), told
+
+
+def test_two_nodes_without_vllm_are_alike_and_cannot_serve(operator: Operator) -> None:
+    ran = check(operator, machine(1, vllm=""), machine(2, vllm=""), words=("-o", "json"))
+    assert told(ran) == []
+    for one in json.loads(ran.out)["nodes"]["processes"]:
+        assert [f["code"] for f in one["findings"] if f["severity"] == "fail"] == ["VLLM_MISSING"]
+    assert ran.status == 4
 
 
 def test_facts_of_one_machine_are_those_of_every_node(operator: Operator) -> None:

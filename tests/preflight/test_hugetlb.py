@@ -123,7 +123,7 @@ CASES = [
         situation(offload(), huge_pools=()),
         ["fail: pages of 1 GiB needed, this kernel has none"],
     ),
-    Case("HUGETLB_SIZE", "unknown", "no sysfs", situation(offload(), huge_pools=None), []),
+    Case("HUGETLB_SIZE", "unknown", "no sysfs", situation(offload(), huge_pools=None), None),
     Case("HUGETLB_LIMIT", "pass", "no limit", situation(offload()), []),
     Case("HUGETLB_LIMIT", "pass", "large", situation(offload(), cgroup=limited(2240 * GIB)), []),
     Case(

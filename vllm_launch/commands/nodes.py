@@ -9,10 +9,10 @@ from ..host.facts_file import load
 from ..model.part import SERVERS
 from ..preflight import script
 from ..preflight.across import across
-from ..preflight.nodes import Node, Planned, compared
+from ..preflight.nodes import Node, compared
 from ..streams import answer
 from .host import facts_paths
-from .reviews import reviews_of_nodes, stops
+from .reviews import planned_on, reviews_of_nodes, stops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def run(plan: Plan, settings: Settings) -> int:
     """Print the nodes side by side and the findings; exit status 4 where one stops a launch."""
     nodes = nodes_of(facts_paths(settings))
-    planned = _planned(plan, settings)
+    planned = planned_on(plan, settings)
     skip = settings.listed("skip")
     together = tuple(
         finding for finding in across(nodes, _needed(plan), planned)
@@ -57,13 +57,6 @@ def nodes_of(paths: Sequence[str]) -> tuple[Node, ...]:
 def _needed(plan: Plan) -> int:
     """How many machines the plan's servers are on."""
     return 1 + max((part.node for part in plan.parts if part.role in SERVERS), default=0)
-
-
-def _planned(plan: Plan, settings: Settings) -> Planned:
-    """What is to run on each machine."""
-    runtime = settings["runtime"] or "native"
-    engine = "" if runtime == "native" else runtime
-    return Planned(engine=engine, image=plan.deployment.image or "")
 
 
 def _print(

@@ -8,10 +8,10 @@ from ..errors import UsageError
 from ..host.checkpoint import find, read
 from ..host.system import read_system
 from ..model.part import Part
-from ..model.system import SystemFacts, Vllm
 from ..preflight import Situation, review, unknown_codes, wanted
+from ..preflight.nodes import Planned
+from ..preflight.saved import system_of
 from ..preflight.situation import Shape
-from ..preflight.unread import NOBODY_LOOKED
 from ..resolve.endpoints import names_in_json
 from ..resolve.shapes import kv_bytes_per_token, legal_tp_sizes, why_not_tp
 from ..vllm_options import load
@@ -43,7 +43,7 @@ def require_known_codes(settings: Settings) -> None:
 def reviews_of(plan: Plan, settings: Settings) -> Reviews:
     """What the checks find, for each process that is this run's."""
     skip = settings.listed("skip")
-    situations = _situations(plan, settings)
+    situations = [_here(_situation(plan, one, settings)) for one in _subjects(plan)]
     if settings["deep"] and "all" not in skip:
         from .deep import deepened
 
@@ -57,38 +57,33 @@ def _subjects(plan: Plan) -> Sequence[ProcessPlan | Part]:
     return [part for part in plan.parts if part.argv] if plan.parts else plan.processes
 
 
-def _situations(plan: Plan, settings: Settings) -> list[Situation]:
-    return [
-        _part_situation(plan, one, settings)
-        if isinstance(one, Part)
-        else _situation(plan, one, settings)
-        for one in _subjects(plan)
-    ]
-
-
 def reviews_of_nodes(
     plan: Plan, nodes: Sequence[Node], settings: Settings
 ) -> tuple[list[str], Reviews]:
-    """What the saved facts of each node say of the servers that are planned for it, and its name.
+    """What the saved facts of each node say of what is planned for it, and its name.
 
-    The facts of one are those of all. What only a look at the machine could tell is left out.
+    The facts of one are those of all. What is not filled in may be known on the machine alone.
     """
     names, found = [], []
+    skip = settings.listed("skip")
     for number, node in enumerate(nodes):
-        for one in plan.parts or plan.processes:
-            server = one.plan if isinstance(one, Part) else one
-            elsewhere = len(nodes) > 1 and isinstance(one, Part) and one.node != number
-            if server is None or elsewhere:
+        system = system_of(node.facts, planned_on(plan, settings))
+        for one in _subjects(plan):
+            if len(nodes) > 1 and isinstance(one, Part) and one.node != number:
                 continue
-            part = one if isinstance(one, Part) else None
-            vllm = node.facts.vllm
-            known = SystemFacts(vllm=Vllm(path="vllm", version=vllm) if vllm else None)
-            bare = _bare(plan.replace(facts=node.facts), server, settings, part)
-            each = review(bare.replace(system=known), (*settings.listed("skip"), "PLACEHOLDER"))
-            told = tuple(f for f in each.findings if not f.what.endswith(NOBODY_LOOKED))
+            situation = _situation(plan.replace(facts=node.facts), one, settings)
+            each = review(situation.replace(system=system), (*skip, "PLACEHOLDER"))
+            asked = tuple(code for code in each.skipped if "all" in skip or code in skip)
             names.append(node.name)
-            found.append((one, each.replace(findings=told, skipped=())))
+            found.append((one, each.replace(skipped=asked)))
     return names, found
+
+
+def planned_on(plan: Plan, settings: Settings) -> Planned:
+    """What is to run on each machine."""
+    runtime = settings["runtime"] or "native"
+    engine = "" if runtime == "native" else runtime
+    return Planned(engine=engine, image=plan.deployment.image or "")
 
 
 def stops(reviews: Reviews, settings: Settings) -> bool:
@@ -97,10 +92,19 @@ def stops(reviews: Reviews, settings: Settings) -> bool:
     return any(found.severity in stopping for _, each in reviews for found in each.findings)
 
 
-def _part_situation(plan: Plan, part: Part, settings: Settings) -> Situation:
-    """What the checks look at of one part: a server, or what runs beside the servers."""
-    if part.plan is not None:
-        return _situation(plan, part.plan, settings, part)
+def _here(situation: Situation) -> Situation:
+    """The same with what this machine is like, as far as the plan makes it matter."""
+    return situation.replace(system=read_system(wanted(situation)))
+
+
+def _situation(plan: Plan, one: ProcessPlan | Part, settings: Settings) -> Situation:
+    """What the checks look at of a server, or of what runs beside the servers."""
+    if not isinstance(one, Part):
+        return _of_server(plan, one, settings, None)
+    return _of_server(plan, one.plan, settings, one) if one.plan else _beside(plan, one)
+
+
+def _beside(plan: Plan, part: Part) -> Situation:
     from ..model.deployment import ProcessPlan
     from ..model.source import Source, paired
 
@@ -111,11 +115,9 @@ def _part_situation(plan: Plan, part: Part, settings: Settings) -> Situation:
         role=part.role, rank=part.rank, model="", arguments=words, layers=words,
         variables=variables, variable_layers=variables,
     )  # fmt: skip
-    situation = Situation(
-        deployment=plan.deployment, process=process, beside=part,
-        **_of_plan(plan, part),
-    )  # fmt: skip
-    return situation.replace(system=read_system(wanted(situation)))
+    return Situation(
+        deployment=plan.deployment, process=process, beside=part, **_of_plan(plan, part)
+    )
 
 
 def _of_plan(plan: Plan, part: Part | None) -> dict[str, Any]:
@@ -130,16 +132,9 @@ def _of_plan(plan: Plan, part: Part | None) -> dict[str, Any]:
     }
 
 
-def _situation(
-    plan: Plan, process: ProcessPlan, settings: Settings, part: Part | None = None
+def _of_server(
+    plan: Plan, process: ProcessPlan, settings: Settings, part: Part | None
 ) -> Situation:
-    """What the checks look at: the plan, and of the machine what the plan makes matter."""
-    situation = _bare(plan, process, settings, part)
-    return situation.replace(system=read_system(wanted(situation)))
-
-
-def _bare(plan: Plan, process: ProcessPlan, settings: Settings, part: Part | None) -> Situation:
-    """The same without a look at the machine."""
     return Situation(
         deployment=plan.deployment,
         process=process,

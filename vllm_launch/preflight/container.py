@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.finding import Check, Finding
 from .units import quoted
-from .unread import unread
+from .unread import not_saved, unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def _silent(engine: Engine) -> Finding:
 def gpus_handed_in(situation: Situation) -> Iterable[Finding] | None:
     """The NVIDIA container toolkit, or CDI."""
     engine = situation.system.engine
-    if situation.native or situation.brand != "NVIDIA" or engine is None or not engine.version:
+    if situation.native or situation.brand != "NVIDIA":
+        return None
+    if engine is None:
+        return not_saved(situation, "engine")
+    if not engine.version:
         return None
     if _GPU_KIND in engine.cdi:
         return []
@@ -87,7 +91,11 @@ def gpus_handed_in(situation: Situation) -> Iterable[Finding] | None:
 def starts_the_server(situation: Situation) -> Iterable[Finding] | None:
     """The entrypoint of an image that is here: what follows it is a model and its flags."""
     image = situation.system.image
-    if situation.native or image is None or not image.local:
+    if situation.native:
+        return None
+    if image is None:
+        return not_saved(situation, "image")
+    if not image.local:
         return None
     words = [word.rpartition("/")[2] for word in image.entrypoint]
     if words[-2:] == ["vllm", "serve"] or (words and words[-1].startswith("vllm.entrypoints")):

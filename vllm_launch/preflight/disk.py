@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model.finding import Check, Finding
 from .plan import value
 from .units import counted, size
-from .unread import unread
+from .unread import not_saved, unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,11 @@ def _missing(situation: Situation) -> tuple[int | None, bool]:
 def complete(situation: Situation) -> Iterable[Finding] | None:
     """A local directory: every weight file that the index names."""
     weights = situation.system.weights
-    if not reads_weights(situation) or weights is None or not weights.local:
+    if not reads_weights(situation):
+        return None
+    if weights is None and situation.process.model.startswith(("/", ".", "~")):
+        return not_saved(situation, "weights")
+    if weights is None or not weights.local:
         return None
     if not weights.present:
         return [_incomplete(f"{weights.path} is not there")]

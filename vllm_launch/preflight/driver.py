@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..model.finding import Check, Finding
 from .devices import chosen, listed
 from .layout import layout
+from .unread import not_saved
 from .version import is_less, major
 
 TYPE_CHECKING = False
@@ -28,8 +29,10 @@ def cuda_served(situation: Situation) -> Iterable[Finding] | None:
     """The CUDA version of the wheel or image against the driver's."""
     facts = situation.facts
     needed, where = _cuda_needed(situation)
-    if facts is None or situation.brand != "NVIDIA" or not needed:
+    if facts is None or situation.brand != "NVIDIA":
         return None
+    if not needed:
+        return not_saved(situation, "vllm.cuda" if situation.native else "image")
     serves = _cuda_served(facts.cuda_driver, facts.nvidia_driver)
     wanted = major(needed)
     if serves is None or wanted is None:
@@ -155,6 +158,8 @@ def fabric_ready(situation: Situation) -> Iterable[Finding] | None:
     if waiting:
         return [_fabric(f"{listed(waiting)}: NVLink fabric {waiting[0].fabric_state}")]
     fabric = situation.system.fabric
+    if fabric is None and not any(g.fabric_state for g in chosen(situation)):
+        return not_saved(situation, "fabric") or []
     if fabric is None or not fabric.switches:
         return []
     driver = situation.facts.nvidia_driver

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..model.finding import Check, Finding
 from .disk import reads_weights
 from .units import counted, quoted
+from .unread import not_saved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,11 @@ _GATED = ("meta-llama/", "google/gemma", "CohereLabs/", "black-forest-labs/")
 def reachable(situation: Situation) -> Iterable[Finding] | None:
     """Offline mode, with all files in the cache."""
     weights, hub = situation.system.weights, situation.system.hub
-    if not reads_weights(situation) or hub is None or not hub.offline or weights is None:
+    if not reads_weights(situation):
+        return None
+    if hub is None or weights is None:
+        return not_saved(situation, "hub")
+    if not hub.offline:
         return None
     if weights.local or weights.complete:
         return []
@@ -45,8 +50,10 @@ def reachable(situation: Situation) -> Iterable[Finding] | None:
 def allowed(situation: Situation) -> Iterable[Finding] | None:
     """Access to gated models."""
     weights, hub = situation.system.weights, situation.system.hub
-    if not reads_weights(situation) or hub is None or weights is None:
+    if not reads_weights(situation):
         return None
+    if hub is None or weights is None:
+        return not_saved(situation, "hub")
     if weights.local or weights.complete or hub.offline:
         return []
     model = situation.process.model
@@ -97,7 +104,11 @@ def _refused(model: str, has_token: bool) -> Finding:
 def callers_home(situation: Situation) -> Iterable[Finding] | None:
     """Under sudo the home directory changes, and the cache with it."""
     weights, hub = situation.system.weights, situation.system.hub
-    if not reads_weights(situation) or hub is None or weights is None or weights.local:
+    if not reads_weights(situation):
+        return None
+    if hub is None or weights is None:
+        return not_saved(situation, "hub")
+    if weights.local:
         return None
     if weights.complete or not hub.elsewhere:
         return []

@@ -19,7 +19,7 @@ from .hugepages import (
 from .layout import KV_FLAG
 from .plan import is_on
 from .units import counted, quoted, size
-from .unread import unread
+from .unread import not_saved, unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def page_size_supported(situation: Situation) -> Iterable[Finding] | None:
         return None
     pools = situation.system.huge_pools
     if pools is None:
-        return []  # said once, by the pages themselves
+        return not_saved(situation, "huge_pools")
     sizes = ", ".join(size(pool.size) for pool in pools) or "none"
     invalid = [_invalid(demand, sizes) for demand in found if demand.page is None]
     absent = [
@@ -138,6 +138,8 @@ def nodes_have_them(situation: Situation) -> Iterable[Finding] | None:
     found = sized(situation)
     if not found or not is_on(situation.process, "--numa-bind"):
         return None
+    if situation.system.huge_pools is None:
+        return not_saved(situation, "huge_pools")
     short = []
     for demand in found:
         pool = pool_of(situation, demand)
@@ -181,6 +183,8 @@ def memory_left(situation: Situation) -> Iterable[Finding] | None:
     found = sized(situation)
     if not found:
         return None
+    if situation.system.huge_pools is None:
+        return not_saved(situation, "huge_pools")
     available = situation.system.memory_available_bytes
     missing = sum(
         max(0, demand.pages - pool.available) * pool.size

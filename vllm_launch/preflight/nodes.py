@@ -175,7 +175,7 @@ class Planned(Record):
 
 def image_row(nodes: Sequence[Node], planned: Planned) -> Compared:
     """The image on each machine: its digest, or where one was not pulled, the ids of all."""
-    found = [_image(node.facts, planned) for node in nodes]
+    found = [planned_image(node.facts, planned) for node in nodes]
     there = [one for one in found if isinstance(one, LocalImage)]
     digests = all(one.digest for one in there)
     values = (_short((one.digest if digests else one.id) or "")
@@ -183,7 +183,7 @@ def image_row(nodes: Sequence[Node], planned: Planned) -> Compared:
     return Compared(what="image", values=tuple(values), alike=bool(planned.engine))
 
 
-def _image(facts: HostFacts, planned: Planned) -> LocalImage | str:
+def planned_image(facts: HostFacts, planned: Planned) -> LocalImage | str:
     """The planned image on a machine, ABSENT or NOT_READ; only names with vllm are saved."""
     if facts.images is None or "vllm" not in planned.image:
         return NOT_READ

@@ -175,7 +175,9 @@ def companion_up(situation: Situation) -> Iterable[Finding] | None:
     needed = listeners(situation)
     if not needed:
         return None
-    answers = {(p.address, p.port): p for p in situation.system.listeners or ()}
+    if situation.system.listeners is None:
+        return unread(situation, "listeners", "whether the LMCache server is up was not tried")
+    answers = {(p.address, p.port): p for p in situation.system.listeners}
     return [
         Finding(
             severity="warn",

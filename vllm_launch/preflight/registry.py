@@ -34,6 +34,7 @@ from . import (
     versions,
 )
 from .across import ACROSS
+from .unread import NOT_SAVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Review(Record):
     findings: tuple[Finding, ...]  # failures first, then warnings, then notes
     passed: tuple[str, ...]  # codes of the checks that applied and found nothing
     skipped: tuple[str, ...]  # codes that the operator left out
+    not_made: tuple[str, ...] = ()  # codes of those that need the machine, not its saved facts
 
     @property
     def failed(self) -> bool:
@@ -93,7 +95,7 @@ class Review(Record):
 def review(situation: Situation, skip: Collection[str] = ()) -> Review:
     """Run the checks that apply, but for those whose codes are to be skipped ("all": every one)."""
     findings: list[Finding] = []
-    passed, skipped = [], []
+    passed, skipped, not_made = [], [], []
     for check in CHECKS:
         if "all" in skip or check.code in skip:
             skipped.append(check.code)
@@ -103,11 +105,19 @@ def review(situation: Situation, skip: Collection[str] = ()) -> Review:
         found = _run(check, situation)
         if found is None:
             continue
-        findings += found
-        if not found:
+        told = [one for one in found if not one.what.endswith(NOT_SAVED)]
+        findings += told
+        if len(told) < len(found):
+            not_made.append(check.code)
+        elif not found:
             passed.append(check.code)
     ordered = sorted(findings, key=lambda finding: _ORDER[finding.severity])
-    return Review(findings=tuple(ordered), passed=tuple(passed), skipped=tuple(skipped))
+    return Review(
+        findings=tuple(ordered),
+        passed=tuple(passed),
+        skipped=tuple(skipped),
+        not_made=tuple(not_made),
+    )
 
 
 def run_checks(situation: Situation, skip: Collection[str] = ()) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .situation import Situation
 
 NOBODY_LOOKED = "nobody looked"
+NOT_SAVED = "the machine itself would have to be looked at"  # where its saved facts are at hand
 
 
 def unread(
@@ -18,3 +19,9 @@ def unread(
     """A note that a fact is missing, with the reason that its reader gave."""
     reason = situation.system.why_unknown(field) or NOBODY_LOOKED
     return [Finding(severity="note", what=f"{what}: {reason}", cause=cause, source=source)]
+
+
+def not_saved(situation: Situation, field: str) -> list[Finding] | None:
+    """The same of a fact whose reason another check tells, where saved facts lack it; else None."""
+    lacks = situation.system.why_unknown(field) == NOT_SAVED
+    return unread(situation, field, field) if lacks else None

@@ -6,7 +6,7 @@ from ..model.finding import Check, Finding
 from .driver import prerequisite
 from .target import minimum, of_image
 from .units import quoted
-from .unread import unread
+from .unread import not_saved, unread
 from .version import is_development, is_less
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ def new_enough(situation: Situation) -> Iterable[Finding] | None:
     if situation.asked is not None and situation.asked.version:
         version = situation.asked.version
     if not version:
-        return None
+        return not_saved(situation, "vllm") if situation.native else None
     if not is_less(version.partition("+")[0], needed):
         return []
     unsure = is_development(version)
@@ -102,8 +102,10 @@ def python_suits(situation: Situation) -> Iterable[Finding] | None:
     """The Python beside the vllm command against the recipe's range."""
     needed = prerequisite(situation, "python")
     vllm = situation.system.vllm
-    if not needed or not situation.native or vllm is None or not vllm.python:
+    if not needed or not situation.native:
         return None
+    if vllm is None or not vllm.python:
+        return not_saved(situation, "vllm.python")
     least, _, most = (part.strip() for part in needed.partition("-"))
     too_old = is_less(vllm.python, least)
     too_new = bool(most) and is_less(most, vllm.python)

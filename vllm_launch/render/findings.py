@@ -54,6 +54,7 @@ def _counts(each: Review) -> str:
         number = sum(finding.severity == severity for finding in each.findings)
         counts += [(number, word)] if number else []
     counts += [(len(each.skipped), "skipped")] if each.skipped else []
+    counts += [(len(each.not_made), "need the machine itself")] if each.not_made else []
     return ", ".join(f"{number} {word}" for number, word in counts)
 
 
@@ -69,6 +70,7 @@ def reviews_record(reviews: Reviews, nodes: Sequence[str] = ()) -> list[dict[str
             "findings": [finding_record(finding) for finding in each.findings],
             "passed": list(each.passed),
             "skipped": list(each.skipped),
+            "not_made": list(each.not_made),
         }
         for at, (process, each) in enumerate(reviews)
     ]
