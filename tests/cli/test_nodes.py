@@ -428,7 +428,7 @@ def test_checks_that_need_the_machine_itself_are_counted_and_named(operator: Ope
     ]  # fmt: skip
     assert one["skipped"] == ["CONTEXT_TOO_LONG"]
     told = operator.run(*ONE, "--output", "text").out
-    assert told.endswith(" passed, 1 noted, 1 skipped, 9 need the machine itself\n"), told
+    assert told.endswith(" passed, 1 skipped, 9 need the machine itself\n"), told
 
 
 def test_two_nodes_without_vllm_are_alike_and_cannot_serve(operator: Operator) -> None:
