@@ -12,7 +12,7 @@ from ..model.part import OTHERS, SERVERS
 from ..resolve.endpoints import fill_text
 from ..resolve.parts import parts
 from ..resolve.place import Place, place
-from ..resolve.placeholders import address_parts, fill_deployment, fill_part
+from ..resolve.placeholders import address_parts, fill_deployment, fill_part, placeholders_of
 from ..resolve.proxy import proxy
 from .filling import fill_here
 
@@ -93,10 +93,14 @@ def launcher_notes(invocation: Invocation, settings: Settings) -> tuple[str, ...
 
 
 def _given(part: Part, endpoints: Mapping[str, str]) -> Part:
-    """A part with what the operator says; a file of their own is not written."""
+    """A part with what the operator says; a file of their own is not written, but read."""
+    if not endpoints:
+        return part
+    placeholders = {"TOY_PROXY", *(file.placeholder for file in part.files)}
+    named = [endpoints[n] for n in placeholders_of(part) if n in endpoints and n in placeholders]
     files = tuple(file for file in part.files if file.placeholder not in endpoints)
-    part = part.replace(files=files) if files != part.files else part
-    return fill_part(part, endpoints)
+    reads = tuple(path for path in named if path.startswith("/"))
+    return fill_part(part.replace(files=files, reads=reads), endpoints)
 
 
 def _with_proxy(

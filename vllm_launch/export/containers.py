@@ -86,6 +86,7 @@ def _beside(part: Part, brief: Brief, images: Mapping[str, str]) -> Container:
     return Container(
         engine=server.engine,
         access=access,
+        mounts=tuple((path, path, False) for path in part.reads),
         variables=part.env,
         image=images.get(part.role, server.image),
         entrypoint=part.argv[0],

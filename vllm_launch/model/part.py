@@ -44,6 +44,7 @@ class Part(Record):
     gpus: int = 0  # of its node's
     port: int | None = None  # where it answers HTTP
     files: tuple[ConfigFile, ...] = ()
+    reads: tuple[str, ...] = ()  # whole paths of the operator's own files, in the files' place
     after: tuple[str, ...] = ()  # names of the parts that have to run before it
     label: str = ""  # what a recipe calls it
     source: Source | None = None  # where the words of what is no server come from

@@ -52,7 +52,7 @@ class Needs(Record):
 def needs_of(part: Part, deployment: Deployment, alone: bool) -> Needs:
     """What one part needs. ``alone``: it talks to no other rank on another node."""
     if part.plan is None:
-        return _of_other(part)
+        return _of_other(part, deployment)
     situation = Situation(deployment=deployment, process=part.plan)
     kept = pinned(situation)
     found = connectors(part.plan)
@@ -76,9 +76,14 @@ def needs_of(part: Part, deployment: Deployment, alone: bool) -> Needs:
     )
 
 
-def _of_other(part: Part) -> Needs:
-    """A router's or a store's: what its words and files name."""
+def _of_other(part: Part, deployment: Deployment) -> Needs:
+    """A router's or a store's: what its words and files name.
+
+    A store with a file of the operator's own is taken to need what the recipe's file says.
+    """
     config = part.files[0].content if part.files else None
+    if part.role == "store" and part.reads and deployment.store is not None:
+        config = deployment.store.store_config
     config = config if isinstance(config, dict) else {}
     lent = sum(as_bytes(config.get(key)) or 0 for key in _LENT)
     lent += sum(_named_gib(part.argv))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...resolve.container import own_hub_cache
+from ...resolve.container import files_read, own_hub_cache
 from ..readiness import startup_seconds, stop_seconds
 from .addresses import CONFIG_DIRECTORY, ENTRIES, OWN, POD_IP
 from .needs import masks, needs_of, page_resource, quantity
@@ -85,7 +85,7 @@ class Pods:
         """Where a pod may run."""
         settings = self.settings
         found: dict[str, Any] = {}
-        if settings.host_network and group.serves:
+        if settings.host_network and (group.serves or needs.rdma):
             found["hostNetwork"] = True
             found["dnsPolicy"] = "ClusterFirstWithHostNet"
         if settings.runtime_class and needs.gpus:
@@ -172,7 +172,7 @@ class Pods:
         return found
 
     def _security(self, group: Group, needs: Needs) -> dict[str, Any]:
-        if self.settings.privileged and group.serves:
+        if self.settings.privileged and (group.serves or needs.rdma):
             return {"privileged": True}
         found: dict[str, Any] = {"allowPrivilegeEscalation": False}
         if needs.capabilities:
@@ -305,14 +305,11 @@ def _after(argv: Sequence[str], *flags: str) -> int | None:
 
 
 def _host_paths(part: Part) -> list[tuple[str, str]]:
-    """Paths on the node that a server reads: a local model, files that variables name."""
-    plan = part.plan
-    if plan is None:
-        return []
-    found = [(plan.model, "Directory")] if plan.model.startswith("/") else []
-    found += [
-        (value, "File")
-        for name, value in part.env
-        if name.endswith("_CONFIG_PATH") and value.startswith("/")
+    """Paths on the node that a part reads: a local model, the operator's own files."""
+    paths = [*files_read(part.plan)] if part.plan is not None else []
+    model = part.plan.model if part.plan is not None else ""
+    return [
+        (path, "Directory" if path == model else "File")
+        for path in dict.fromkeys((*paths, *part.reads))
+        if path.startswith("/")
     ]
-    return list(dict.fromkeys(found))
