@@ -106,6 +106,21 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
             "5:19 error LINT_FORMAT found the text 'long'; expected a whole number",
         ],
     ),
+    "a version that faults elsewhere do not hide": (
+        recipe(
+            '  base_args: ["--disable-log-requests", "--max-num-active-seqs", "4"]\n',
+            tail="variants: {default: {}}\ncompatible_strategies: [single_node_tpp]\n",
+        ).replace("0.24.0", "0.33.0"),
+        ["6:25 error LINT_FORMAT unknown strategy 'single_node_tpp'"],
+    ),
+    "a version that is no text": (
+        recipe('  base_args: ["--disable-log-requests"]\n').replace('"0.24.0"', "0.33"),
+        ["3:21 error LINT_FORMAT found a number (0.33); expected text"],
+    ),
+    "a model that cannot be read": (
+        recipe('  base_args: ["--disable-log-requests"]\n').replace("model_id: org/repo", ""),
+        ["3:3 error LINT_FORMAT the key 'model_id' is missing"],
+    ),
     "no YAML": (
         "model: [\n",
         [
@@ -272,10 +287,88 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
         ),
         [
             (
-                "9:12 warning LINT_NOT_YET the flag --monokernel is not known before "
-                "0.33.0, and the recipe allows 0.32.0"
+                "9:12 error LINT_NOT_YET the flag --monokernel is not known before "
+                "0.33.0, and the image vllm/vllm-openai:v0.32.0 has 0.32.0"
             ),
         ],
+    ),
+    "an image older than the recipe allows": (
+        recipe("  docker_image: {nvidia: 'vllm/vllm-openai:v0.23.0'}\n"),
+        [
+            (
+                "4:26 error LINT_IMAGE vllm/vllm-openai:v0.23.0 has vLLM 0.23.0, and "
+                "min_vllm_version is 0.24.0"
+            ),
+        ],
+    ),
+    "an image older than one variant allows": (
+        recipe(
+            "  docker_image: vllm/vllm-openai:v0.24.0-cu130\n",
+            tail=(
+                "variants:\n  a: {min_vllm_version: '0.30.0'}\n"
+                "  b: {min_vllm_version: '0.30.0', docker_image: 'vllm/vllm-openai:v0.30.0'}\n"
+                "  c: {}\ncompatible_strategies: [single_node_tp]\n"
+            ),
+        ),
+        [
+            (
+                "4:17 error LINT_IMAGE vllm/vllm-openai:v0.24.0-cu130 has vLLM 0.24.0, and "
+                "min_vllm_version is 0.30.0"
+            ),
+        ],
+    ),
+    "an image of a preset's point, older than the recipe allows": (
+        recipe(
+            "",
+            (
+                "presets:\n  p:\n    hardware: h200\n    strategy: single_node_tp\n"
+                '    image: "vllm/vllm-openai:v0.24.0"\n'
+                '    points: {a: {image: "vllm/vllm-openai:v0.9.1"}}\n'
+            ),
+        ),
+        [
+            (
+                "9:25 error LINT_IMAGE vllm/vllm-openai:v0.9.1 has vLLM 0.9.1, and "
+                "min_vllm_version is 0.24.0"
+            ),
+        ],
+    ),
+    "a flag that the recipe's image lacks": (
+        recipe(
+            "  docker_image: vllm/vllm-openai:v0.24.0\n"
+            '  base_args: ["--max-num-active-seqs", "4", "--max-num-seqs", "8"]\n'
+            '  base_env: {VLLM_LOGGING_LEVEL: "INFO"}\n'
+        ),
+        [
+            (
+                "5:15 error LINT_NOT_YET the flag --max-num-active-seqs is not known before "
+                "0.31.0, and the image vllm/vllm-openai:v0.24.0 has 0.24.0"
+            ),
+            (
+                "5:15 warning LINT_NOT_YET the flag --max-num-active-seqs is not known before "
+                "0.31.0, and the recipe allows 0.24.0"
+            ),
+        ],
+    ),
+    "a flag that the recipe's image has, and no later release": (
+        recipe("  docker_image: vllm/vllm-openai:v0.27.1\n  base_args: [--calculate-kv-scales]\n"),
+        [
+            (
+                "5:15 error LINT_DEAD the flag --calculate-kv-scales is dead since 0.28.0: 0.27.1 "
+                "had it last"
+            )
+        ],
+    ),
+    "a newer image for the hardware that needs it": (
+        recipe(
+            "  docker_image: vllm/vllm-openai:v0.24.0\n",
+            tail=(
+                "variants:\n  default:\n    hardware_overrides:\n      h200:\n"
+                "        docker_image: vllm/vllm-openai:v0.33.0\n"
+                "        extra_args: [--monokernel]\ncompatible_strategies: [single_node_tp]\n"
+            ),
+        ),
+        [],
     ),
     "a preset on hardware without its strategy": (
         recipe(

@@ -124,6 +124,10 @@ ARGUMENTS = {
         ['"--max-num-seqs"', '"many"'],
         ["5:7 error LINT_VALUE --max-num-seqs takes a number, found 'many'"],
     ),
+    "a number with two suffixes": (
+        ['"--max-model-len"', '"128kk"'],
+        ["5:7 error LINT_VALUE --max-model-len takes a number, found '128kk'"],
+    ),
     "a value by itself": (
         ['"64"'],
         ["5:7 error LINT_STRAY '64' stands alone, without a flag before it"],
@@ -268,6 +272,50 @@ def test_recipes(lint: Lint, case: str) -> None:
 def test_what_to_do_is_told(lint: Lint, model: str, remedy: str) -> None:
     (fault,) = lint(recipe(model))
     assert fault.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("element", "remedy", "words"),
+    [
+        (
+            "--max-num-seqs 64",
+            "Make two elements of it, '--max-num-seqs' and '64'.",
+            ("--max-num-seqs", "64"),
+        ),
+        (
+            "--cudagraph-capture-sizes 1 2  4",
+            "Make an element of each word: '--cudagraph-capture-sizes', '1', '2', '4'.",
+            ("--cudagraph-capture-sizes", "1", "2", "4"),
+        ),
+        (
+            "--served-model-name a b",
+            "Make an element of each word: '--served-model-name', 'a', 'b'.",
+            ("--served-model-name", "a", "b"),
+        ),
+        (
+            "--served-model-name a",
+            "Make two elements of it, '--served-model-name' and 'a'.",
+            ("--served-model-name", "a"),
+        ),
+        (
+            '--lora-modules {"name": "a", "path": "b"}',
+            'Make two elements of it, \'--lora-modules\' and \'{"name": "a", "path": "b"}\'.',
+            ("--lora-modules", '{"name": "a", "path": "b"}'),
+        ),
+        (
+            "--chat-template my own.jinja",
+            "Make two elements of it, '--chat-template' and 'my own.jinja'.",
+            ("--chat-template", "my own.jinja"),
+        ),
+    ],
+    ids=["one", "several", "several names", "one of several", "JSON", "one with a space"],
+)
+def test_one_element_is_taken_apart_into_as_many_as_the_option_takes(
+    lint: Lint, element: str, remedy: str, words: tuple[str, ...]
+) -> None:
+    (fault,) = lint(with_args(f"'{element}'"))
+    assert (fault.code, fault.remedy) == ("LINT_ONE_ELEMENT", remedy)
+    assert [edit.words for edit in fault.edits] == [words]
 
 
 @pytest.mark.parametrize(

@@ -861,3 +861,13 @@ def test_json_as_vllm_reads_it(text: str, read: object) -> None:
 def test_json_that_cannot_be_read(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whatever the reader says
         loads(text)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "remedy"),
+    [("native", "Use a nightly build of vLLM."), ("docker", "Take a nightly image.")],
+)
+def test_an_image_of_a_release_has_nothing_that_no_release_has(runtime: str, remedy: str) -> None:
+    plan = situation(DECODE_CP, of=AHEAD, image="vllm/vllm-openai:v0.33.0", runtime=runtime)
+    one = only(plan, "CONFIG_KEY")
+    assert (one.remedy, one.command) == (remedy, "")

@@ -390,6 +390,24 @@ def test_the_operators_image_is_judged_by_its_tag() -> None:
     plan = situation(
         "", of=NEEDS, runtime="docker", image="vllm/vllm-openai:v0.31.0", image_source=OPERATOR
     )
-    assert told(plan, "VERSION") == [
-        "fail: vLLM 0.33.0 or newer needed by the recipe, 0.31.0 is in the image"
-    ]
+    one = only(plan, "VERSION")
+    assert one.what == "vLLM 0.33.0 or newer needed by the recipe, 0.31.0 is in the image"
+    assert one.remedy == "Use the recipe's own image, or a newer tag."
+
+
+@pytest.mark.parametrize(
+    ("fields", "remedy"),
+    [
+        (
+            {"runtime": "docker"},
+            "Name a newer one with --image; the recipe's own is older than the recipe allows.",
+        ),
+        ({"vllm": "0.31.0"}, "Update it."),
+    ],
+    ids=["in a container", "natively"],
+)
+def test_a_recipes_own_image_that_is_too_old_is_not_what_helps(
+    fields: dict[str, str], remedy: str
+) -> None:
+    plan = situation("", of=NEEDS, image="vllm/vllm-openai:v0.31.0", **fields)  # type: ignore[arg-type]
+    assert only(plan, "VERSION").remedy == remedy

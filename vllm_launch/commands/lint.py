@@ -112,7 +112,8 @@ def _of_recipe(
     root, recipe, reading = library.examine(path, recipe_id)
     found = list(of_problems(reading.problems))
     if any(not problem.warning for problem in reading.problems):
-        return [*found, *faults_of_file(root, RECIPE, shown, taxonomy, options)], 0
+        more = faults_of_file(root, RECIPE, shown, taxonomy, options, recipe, reading.problems)
+        return [*found, *more], 0
     recipe = recipe.replace(id=recipe.model.model_id)
     more, tried = faults_of_recipe(root, recipe, shown, library, library.kv_stores(), options)
     return [*found, *more], tried
@@ -130,9 +131,8 @@ def _of_words(library: Library, path: str, kind: str, options: VllmOptions) -> l
     reading.key = os.path.splitext(os.path.basename(path))[0]
     reading.problems += problems
     value = reader(root, "", reading)
-    minimum = str(getattr(value, "min_vllm_version", ""))
-    found = list(of_problems(reading.problems))
-    return [*found, *faults_of_file(root, reader, shown, library.taxonomy, options, minimum)]
+    more = faults_of_file(root, reader, shown, library.taxonomy, options, value, reading.problems)
+    return [*of_problems(reading.problems), *more]
 
 
 def _unreadable(error: LaunchError, shown: str) -> Iterator[Fault]:

@@ -52,16 +52,21 @@ class Trial:
 
     def run(self) -> list[Fault]:
         """Try all of them."""
-        for variant in self.recipe.variants.values():
-            for hardware in self.resolver.taxonomy.hardware_profiles.values():
-                if self.resolver.chooser.why_not(variant, hardware) is None:
-                    for strategy in self._strategies(hardware):
-                        self._on(variant, hardware, strategy)
+        for variant, hardware in self.offered():
+            for strategy in self._strategies(hardware):
+                self._on(variant, hardware, strategy)
         for preset in self.recipe.presets.values():
             for name in preset.variants or (None,):
                 for point in (None, *preset.points) if self.complete else ():
                     self._preset(preset, point, name)
         return [fault.replace(combinations=count) for fault, count in self._faults.items()]
+
+    def offered(self) -> Iterator[tuple[Variant, HardwareProfile]]:
+        """Each variant on all hardware that it is offered on."""
+        for variant in self.recipe.variants.values():
+            for hardware in self.resolver.taxonomy.hardware_profiles.values():
+                if self.resolver.chooser.why_not(variant, hardware) is None:
+                    yield variant, hardware
 
     def _strategies(self, hardware: HardwareProfile) -> tuple[str, ...]:
         return self.resolver.chooser.offered(hardware) if self.complete else ()

@@ -99,12 +99,15 @@ def _glued(one: Written, span: Span) -> Iterator[Fault]:
     """A flag and its value in one element: vLLM sees one long flag that it does not know."""
     first = one.words[0]
     flag, value = first.text.split(None, 1)
-    edits = (first.replaced(flag, value),)
+    many = any(form.nargs == "+" for form in span.options.forms(flag)) and value[0] != "{"
+    values = value.split() if many else [value]
+    shown = ", ".join(map(repr, (flag, *values)))
     yield at(
         one.spot, "LINT_ONE_ELEMENT", "error",
         f"{first.text!r} is one element, and vLLM takes it for one flag",
-        f"Make two elements of it, {flag!r} and {value!r}.",
-    ).replace(edits=edits)  # fmt: skip
+        f"Make two elements of it, {flag!r} and {value!r}." if len(values) == 1
+        else f"Make an element of each word: {shown}.",
+    ).replace(edits=(first.replaced(flag, *values),))  # fmt: skip
     having = span.options.having_flag(flag.partition("=")[0])
     found = of_name(span, one.spot, "the flag", flag, having, instead=FLAGS.get(flag))
     if found is not None:
@@ -135,7 +138,7 @@ def _wrong(one: Written, span: Span, text: str) -> Fault:
         )  # fmt: skip
     return at(
         one.spot, "LINT_VALUE", "warning" if ahead else "error", f"{one.given.written} {text}",
-        "Correct it: the server does not start.",
+        f"Correct it: the server {f'in {span.pinned} ' if span.pinned else ''}does not start.",
     )  # fmt: skip
 
 
@@ -168,7 +171,7 @@ def _refused_before(one: Written, span: Span, value: str, refusing: int) -> Iter
         yield at(
             one.spot, "LINT_VALUE", "note" if span.image or span.foreign else "warning",
             f"{one.given.written} does not take {value!r} up to {releases[last]}, "
-            f"and the recipe {span.allows}",
+            f"and {span.oldest}",
             f"Correct it, or raise min_vllm_version to {releases[last + 1]}, "
             "which does not say which values it takes.",
         )  # fmt: skip

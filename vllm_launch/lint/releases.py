@@ -24,6 +24,7 @@ class Span(Record):
     allowed: str  # the oldest as the recipe names it; "" where it names none
     ahead: str = ""  # the build ahead of the releases that is asked for: "a nightly"
     image: str = ""  # a custom image for this very block
+    pinned: str = ""  # the recipe's image of a release, which alone is meant
     foreign: str = ""  # whose build runs it, where that knows more than vLLM: "vLLM-Omni"
     unreleased: tuple[str, ...] = ()  # names that the recipe knows to be in no release
 
@@ -33,9 +34,12 @@ class Span(Record):
         return (2 << self.last) - (1 << self.first)
 
     @property
-    def allows(self) -> str:
-        """What the recipe says of the oldest, behind its name."""
-        return f"allows {self.allowed}" if self.allowed else "names no oldest release"
+    def oldest(self) -> str:
+        """What says which release is the oldest."""
+        if self.pinned:
+            return f"the image {self.pinned} has {self.allowed}"
+        allows = f"allows {self.allowed}" if self.allowed else "names no oldest release"
+        return f"the recipe {allows}"
 
     @property
     def newest(self) -> int:
@@ -88,9 +92,9 @@ def of_name(
     if having & span.newest:
         missing = span.among & ~having
         since = having & -(1 << missing.bit_length())
-        return _not_yet(span, source, what, since, instead) if missing else None
+        return _not_yet(span, source, what, since, instead, fatal=fatal) if missing else None
     if having >> span.last:
-        return _not_yet(span, source, what, having & -(1 << span.last), instead)
+        return _not_yet(span, source, what, having & -(1 << span.last), instead, fatal=fatal)
     return _dead(span, source, what, having, instead, fatal=fatal)
 
 
@@ -133,13 +137,18 @@ def _dead(
     return at(source, "LINT_DEAD", severity, text, remedy)
 
 
-def _not_yet(span: Span, source: Source, what: str, having: int, instead: str | None) -> Fault:
+def _not_yet(
+    span: Span, source: Source, what: str, having: int, instead: str | None, *, fatal: bool
+) -> Fault:
     since = span.options.releases[(having & -having).bit_length() - 1]
-    text = f"{what} is not known before {since}, and the recipe {span.allows}"
+    text = f"{what} is not known before {since}, and {span.oldest}"
+    severity = "error" if span.pinned and fatal else "warning"
     if instead:
-        return at(source, "LINT_RENAMED", "warning", text, f"Use {instead} instead.")
+        return at(source, "LINT_RENAMED", severity, text, f"Use {instead} instead.")
+    if span.pinned:
+        return at(source, "LINT_NOT_YET", severity, text, f"Name an image of {since} or newer.")
     # An image that is named for this very block may well have it.
-    severity = "note" if span.image else "warning"
+    severity = "note" if span.image else severity
     return at(source, "LINT_NOT_YET", severity, text, f"Raise min_vllm_version to {since}.")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from ..catalog.format import RECIPE
+from ..model.recipe import Recipe
+from ..model.record import Record
+from ..model.strategy import KvStore
 from ..resolve.resolver import Resolver
 from . import flags, images, json_text, lists, memory, names, unreachable, words
 from .combinations import Trial
@@ -18,10 +21,10 @@ if TYPE_CHECKING:
     from ..catalog.reading import Reader
     from ..catalog.tree import Node
     from ..model.problem import Problem
-    from ..model.recipe import Recipe
     from ..model.taxonomy import Taxonomy
     from ..model.vllm import VllmOptions
     from ..resolve.resolver import Words
+    from .releases import Span
     from .scope import Scope
     from .written import Block
 
@@ -51,11 +54,21 @@ def faults_of_file(
     file: str,
     taxonomy: Taxonomy,
     options: VllmOptions,
-    minimum: str = "",
+    value: object,
+    problems: Iterable[Problem],
 ) -> list[Fault]:
-    """What is wrong in a taxonomy, a strategy, a KV store, or a recipe that cannot be read."""
+    """What else is wrong in a taxonomy, a strategy, a KV store, or a recipe with faults.
+
+    Where its oldest release cannot be read, it is held against the newest alone.
+    """
+    recipe, minimum = value if isinstance(value, Recipe) else None, ""
+    if isinstance(value, KvStore):
+        minimum = value.min_vllm_version
+    lost = any(one.path.endswith("min_vllm_version") for one in problems)
+    if lost or not isinstance(value, Record):
+        recipe, minimum = None, options.releases[-1]
     blocks = list(blocks_of(root, reader, file))
-    scope = scope_of(options, taxonomy, None, blocks, minimum)
+    scope = scope_of(options, taxonomy, recipe, blocks, minimum)
     found = [fault for block in blocks for fault in _of_block(block, scope)]
     return [*found, *images.named(images_of(root, reader, file))]
 
@@ -72,9 +85,14 @@ def faults_of_recipe(
     blocks = list(blocks_of(root, RECIPE, file))
     trial = Trial(Resolver(recipe, library), stores, options)
     found = trial.run()
-    scope = scope_of(options, library.taxonomy, recipe, blocks, machines=trial.machines)
+    written, used = list(images_of(root, RECIPE, file)), images.used(trial)
+    by_machine = {(one.variant, one.hardware): one.image for one in used if one.hardware}
+    scope = scope_of(
+        options, library.taxonomy, recipe, blocks, machines=trial.machines, images=by_machine
+    )
     found += [fault for block in blocks for fault in _of_block(block, scope)]
-    found += images.named(images_of(root, RECIPE, file))
+    found += images.named(written)
+    found += images.new_enough(recipe, used, written)
     found += memory.figures(recipe)
     found += words.meant(root, file)
     found += _not_used(trial, blocks)
@@ -95,16 +113,26 @@ def _not_used(trial: Trial, blocks: list[Block]) -> Iterator[Fault]:
 def _of_block(block: Block, scope: Scope) -> Iterator[Fault]:
     if block.path.endswith(_OTHER_PROGRAMS):
         return
-    span = scope.span(block.path)
+    found = list(_by_releases(block, scope.span(block.path), scope))
+    yield from found
+    told = {(one.code, one.line, one.column) for one in found if one.severity == "error"}
+    for span in scope.pinned(block.path):
+        for one in _by_releases(block, span, scope):
+            if one.severity == "error" and (one.code, one.line, one.column) not in told:
+                yield one
+    yield from lists.consistent(block)
+    if scope.recipe is not None:
+        yield from lists.mandatory_kept(block, scope.recipe)
+
+
+def _by_releases(block: Block, span: Span, scope: Scope) -> Iterator[Fault]:
+    """What the releases of a span make of a block."""
     yield from flags.flags_known(block, span)
     yield from flags.values_right(block, span)
     yield from json_text.readable(block, span)
     yield from json_text.keys_known(block, span)
     yield from names.parts_known(block, span, scope.plugins)
     yield from names.variables_known(block, span)
-    yield from lists.consistent(block)
-    if scope.recipe is not None:
-        yield from lists.mandatory_kept(block, scope.recipe)
 
 
 def _too_many(trial: Trial) -> Fault:

@@ -11,7 +11,7 @@ from .releases import Span, span_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from ..model.recipe import Recipe
     from ..model.taxonomy import Taxonomy
@@ -28,6 +28,7 @@ class Scope(Record):
     minimum: str = ""  # for a file that is no recipe
     # The variants and hardware that blocks count for, by their key paths.
     machines: Mapping[str, set[tuple[str, str]]] = {}
+    images: Mapping[tuple[str, str], str] = {}  # the recipe's, by variant and hardware
     plugins: frozenset[str] = frozenset()  # flags that bring names of their own
 
     def span(self, path: str) -> Span:
@@ -39,13 +40,25 @@ class Scope(Record):
         version = of_image(image)
         span = span_of(self.options, self._minimum(path), version)
         custom = image if not version else ""
+        pinned = image if version else ""
         nightly = "a nightly" if recipe.model.nightly_required else ""
         return span.replace(
             ahead=f"the image {custom}" if custom else span.ahead or nightly,
             image=custom,
+            pinned=pinned,
             foreign=self._foreign(path),
             unreleased=recipe.model.unreleased,
         )
+
+    def pinned(self, path: str) -> Iterator[Span]:
+        """A span for each release that the recipe has an image of where the block counts."""
+        first = self.options.releases[0]
+        for image in sorted({self.images.get(one, "") for one in self.machines.get(path, ())}):
+            version = of_image(image)
+            if version and not is_less(version, first):
+                yield span_of(self.options, "", version).replace(
+                    pinned=image, foreign=self._foreign(path)
+                )
 
     def _minimum(self, path: str) -> str:
         """The oldest vLLM among those of the variants that a block is for."""
@@ -133,6 +146,7 @@ def scope_of(
     blocks: Iterable[Block],
     minimum: str = "",
     machines: Mapping[str, set[tuple[str, str]]] | None = None,
+    images: Mapping[tuple[str, str], str] | None = None,
 ) -> Scope:
     """The scope of a file with these blocks."""
     flags = {one.given.flag for block in blocks for one in block.arguments}
@@ -142,5 +156,6 @@ def scope_of(
         recipe=recipe,
         minimum=minimum,
         machines=machines or {},
+        images=images or {},
         plugins=frozenset(flag for flag in flags if flag.endswith("-plugin")),
     )

@@ -180,15 +180,16 @@ def _shown(choices: list[str], value: str) -> str:
 
 
 def _no_number(kind: str, value: str) -> str:
+    number = value
     if kind in ("human_readable_int", "human_readable_int_or_auto"):
         if kind.endswith("auto") and value.lower() in ("auto", "-1"):
             return ""
-        value = value[:-1] if value[-1:] in tuple("kKmMgGtT") and value[:-1] else value
+        number = value[:-1] if value[-1:] in tuple("kKmMgGtT") and value[:-1] else value
         kind = "float"
     if kind not in ("int", "float"):
         return ""
     try:
-        int(value) if kind == "int" else float(value)
+        int(number) if kind == "int" else float(number)
     except ValueError:
         return f"takes a number, found {value!r}"
     return ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..model.finding import Finding
+from .target import of_image
 from .units import quoted
+from .version import is_less
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def unknown(
         why=f"{_history(options, target, having)} "
         + (consequence[0].upper() + consequence[1:] if target.sure else _IF_SO + consequence),
         remedy=" ".join(_ways(situation, options, target, having, instead, near, own)),
-        command=_command(situation, gone, own),
+        command="" if gone or own else _command(situation, options, having),
         cause=cause,
         source=source,
     )
@@ -112,15 +114,19 @@ def ahead(situation: Situation) -> str:
         return "Use a nightly build of vLLM."
     if situation.deployment.image_source.layer == "operator":
         return "Leave --image out, so that the recipe's image is used, or take a nightly one."
+    if of_image(image):  # a release, as those that lack it
+        return "Use a nightly build of vLLM." if situation.native else "Take a nightly image."
     if situation.native:
         return f"Use the recipe's image {image} (--runtime docker), or a nightly build of vLLM."
     return f"The recipe's image {image} should have it; else take a nightly one."
 
 
-def _command(situation: Situation, gone: bool, own: bool) -> str:
+def _command(situation: Situation, options: VllmOptions, having: int) -> str:
     image = situation.deployment.image
     if image is None or situation.deployment.image_source.layer == "operator":
         return ""
-    if gone or own or not situation.native:
+    version = of_image(image)
+    lacks = not having or is_less(version, options.releases[_lowest(having)])
+    if not situation.native or (version and lacks):
         return ""
     return f"docker pull {quoted(image)}"

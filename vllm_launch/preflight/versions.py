@@ -71,10 +71,10 @@ def new_enough(situation: Situation) -> Iterable[Finding] | None:
     if situation.native:
         vllm = situation.system.vllm
         version, what = (vllm.version, "is installed") if vllm is not None else ("", "")
-        remedy, command = "Update it, or use a container: --runtime docker.", _install(situation)
+        remedy, command = _newer(situation, needed), _install(situation)
     else:
         version, what = of_image(situation.deployment.image or ""), "is in the image"
-        remedy, command = "Use the recipe's own image, or a newer tag.", ""
+        remedy, command = _newer_image(situation), ""
     if situation.asked is not None and situation.asked.version:
         version = situation.asked.version
     if not version:
@@ -96,6 +96,18 @@ def new_enough(situation: Situation) -> Iterable[Finding] | None:
             source=situation.deployment.recipe.where,
         )
     ]
+
+
+def _newer(situation: Situation, needed: str) -> str:
+    if is_less(of_image(situation.deployment.image or ""), needed):
+        return "Update it."
+    return "Update it, or use a container: --runtime docker."
+
+
+def _newer_image(situation: Situation) -> str:
+    if situation.deployment.image_source.layer == "operator":
+        return "Use the recipe's own image, or a newer tag."
+    return "Name a newer one with --image; the recipe's own is older than the recipe allows."
 
 
 def python_suits(situation: Situation) -> Iterable[Finding] | None:
