@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .model.flags import is_flag
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +61,7 @@ def _flags(argv: Sequence[str]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     flag = ""
     for word in argv:
-        if word.startswith("-"):
+        if is_flag(word):
             flag = word
             found.setdefault(flag, [])
         else:

@@ -58,6 +58,29 @@ def opened(envelope: dict[str, Any], kind: str) -> Any:
     return envelope[kind]
 
 
+@pytest.mark.parametrize(
+    "own",
+    [
+        ("--tensor-parallel-size", "4"),
+        ("--tensor_parallel_size", "4"),
+        ("--tensor_parallel_size=4",),
+        ("-tp", "4"),
+        ("-tp=4",),
+    ],
+    ids="".join,
+)
+def test_a_flag_is_the_operators_however_it_is_spelt(
+    operator: Operator, own: tuple[str, ...]
+) -> None:
+    plan = ("Qwen/Qwen3-8B", "--hardware", "h200")
+    argv = operator.run("serve", *plan, "--output", "json", "--", *own).json
+    words = argv["deployment"]["processes"][0]["argv"]
+    assert words[-len(own) :] == list(own)
+    assert "--tensor-parallel-size" not in words[: -len(own)]
+    exported = operator.run("export", *plan, "--to", "kubernetes", "--", *own).out
+    assert exported.count("nvidia.com/gpu: 4") == 2
+
+
 @pytest.mark.parametrize("command", ["serve", "explain"])
 @pytest.mark.parametrize("plan", PLANS)
 def test_a_deployment_has_its_keys(operator: Operator, command: str, plan: tuple[str, ...]) -> None:

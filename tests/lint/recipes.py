@@ -68,6 +68,15 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
             )
         ],
     ),
+    "an argument that the parallelism replaces, in its short form": (
+        recipe('  base_args: ["-tp", "4"]\n'),
+        [
+            (
+                "4:0 warning LINT_SHADOWED -tp 4 never holds: a later layer replaces it "
+                "everywhere, last strategies.single_node_tp"
+            )
+        ],
+    ),
     "an argument that a variant repeats": (
         recipe(
             '  base_args: ["--max-num-seqs", "8"]\n',

@@ -805,6 +805,10 @@ def test_the_right_form_of_a_switch() -> None:
 
     assert remedy("--enable-prefix-caching false") == "Write --no-enable-prefix-caching alone."
     assert remedy("--enable-prefix-caching true") == "Write --enable-prefix-caching alone."
+    assert remedy("--no-enable-prefix-caching 0") == "Write --enable-prefix-caching alone."
+    assert remedy("--no-enable-prefix-caching on") == "Write --no-enable-prefix-caching alone."
+    assert remedy("--disable-expert-parallel=false") == "Write --enable-expert-parallel alone."
+    assert remedy("-ep no") == "Write --no-enable-expert-parallel alone."
     assert remedy("--headless true") == "Write --headless alone."
     assert remedy("--headless false") == "Leave --headless out."
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from tests.preflight.build import options
-from vllm_launch.preflight import json_values, plan, renames
+from vllm_launch.model.flags import LONG
+from vllm_launch.preflight import json_values, renames
 
 TABLE = options()
 NEWEST = 1 << len(TABLE.releases) - 1
@@ -34,7 +35,7 @@ def test_flags_whose_value_is_json() -> None:
 
 
 def test_short_names_are_those_of_the_long_ones() -> None:
-    for short, name in plan.ALIASES.items():
+    for short, name in LONG.items():
         assert short in TABLE.forms(name)[-1].flags, short
 
 

@@ -59,12 +59,30 @@ class TestPaired:
             pytest.param(["-tp", "4"], [("-tp", "4")], id="a single dash"),
             pytest.param(["--a=1", "x"], [("--a=1", "x")], id="an equals sign"),
             pytest.param(["x", "y", "--a"], [("x", "y"), ("--a",)], id="words before any flag"),
+            pytest.param(["--a", "-1", "--b"], [("--a", "-1"), ("--b",)], id="a negative number"),
         ],
     )
     def test_tokens_go_to_the_flag_before_them(
         self, tokens: list[str], expected: list[tuple[str, ...]]
     ) -> None:
         assert [found for _, found, _ in arguments(*tokens)] == expected
+
+    @pytest.mark.parametrize(
+        ("token", "flag"),
+        [
+            ("--max-model-len", "--max-model-len"),
+            ("--max_model_len=8_000", "--max-model-len=8_000"),
+            ("-tp", "--tensor-parallel-size"),
+            ("-tp=4", "--tensor-parallel-size=4"),
+            ("-cc.cudagraph_mode=FULL_A", "--compilation-config.cudagraph_mode=FULL_A"),
+            ("--compilation_config.pass_config+", "--compilation-config.pass_config+"),
+            ("--device_memory_utilization", "--gpu-memory-utilization"),
+            ("-O3", "-O3"),
+            ("-n2", "-n2"),
+        ],
+    )
+    def test_a_flag_has_its_long_name_however_it_is_written(self, token: str, flag: str) -> None:
+        assert arguments(token) == ((flag, (token,), arguments(token)[0][2]),)
 
     @given(st.lists(words, max_size=12))
     def test_no_token_is_lost_or_moved(self, tokens: list[str]) -> None:

@@ -159,6 +159,11 @@ def test_a_command_has_one_flag_a_line() -> None:
     )
 
 
+def test_a_negative_number_stays_with_its_flag() -> None:
+    argv = ["vllm", "serve", "m", "--max-model-len", "-1", "-tp", "4"]
+    assert command(argv, []) == "vllm serve m \\\n  --max-model-len -1 \\\n  -tp 4"
+
+
 def test_exports_are_one_line_each() -> None:
     values = {"A": "1", "B": "x y", "C": ""}
     assert exports(values) == ["export A=1", "export B='x y'", "export C=''"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..model.flags import long
 from ..model.recipe import Images, PresetImage
 from .kinds import SHAPES, flag, image, keyed, listed, mapping, named, text
 from .reading import ABSENT
@@ -104,7 +105,7 @@ def flags(node: Node, path: str, reading: Reading) -> Any:
     nodes = _flag_nodes(node, path, reading)
     if nodes is ABSENT:
         return ABSENT
-    return tuple((child[3], reading.source(child, path)) for child in nodes)
+    return tuple((long(child[3]), reading.source(child, path)) for child in nodes)
 
 
 def _flag_node(node: Node, path: str, reading: Reading) -> Any:
@@ -119,7 +120,7 @@ def json_arguments(node: Node, path: str, reading: Reading) -> Any:
     for key, line, column, _ in node[3]:
         flag(("text", line, column, key, ""), f"{path}.{key}", reading)
     return tuple(
-        (key, values[key], reading.source(("text", line, 1, key, ""), path))
+        (long(key), values[key], reading.source(("text", line, 1, key, ""), path))
         for key, line, _, _ in node[3]
         if key in values
     )

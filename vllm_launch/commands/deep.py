@@ -9,9 +9,10 @@ from ..catalog.files import cache_directory, keep, load_kept
 from ..host.parser import SECONDS, ask, fingerprint, in_container, natively
 from ..host.system.runner import NoAnswer
 from ..host.system.server import located
+from ..model.flags import long
 from ..model.record import Record
 from ..model.vllm import Asked
-from ..preflight.plan import canonical, placeholders
+from ..preflight.plan import placeholders
 from ..preflight.target import place_of
 from ..render.shell import quote
 from ..streams import remark
@@ -117,7 +118,7 @@ def _words(situation: Situation) -> Words:
 def _judged(process: ProcessPlan, *, native: bool) -> Iterator[str]:
     for flag, tokens, _ in process.arguments:
         unfilled = any(placeholders(token) for token in tokens)
-        elsewhere = not native and canonical(flag.partition("=")[0])[0] in _READ_AT_ONCE
+        elsewhere = not native and flag.partition("=")[0].partition(".")[0] in _READ_AT_ONCE
         if not (unfilled or elsewhere or flag in process.own_options):
             yield from tokens
 
@@ -246,7 +247,7 @@ def _ask(source: Source, commands: Sequence[Words], seconds: float) -> bytes:
 
 def _changes(words: Words) -> bool:
     """Whether a judgement depends on more than the words: on what is in a file."""
-    return any(canonical(word.partition("=")[0])[0] in _READ_AT_ONCE for word in words)
+    return any(long(word).partition("=")[0].partition(".")[0] in _READ_AT_ONCE for word in words)
 
 
 def _digest(words: Words) -> str:

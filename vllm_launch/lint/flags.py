@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..preflight.arguments import begun, fault, forms_of, is_known, spelt, switch, takes_value
-from ..preflight.plan import ALIASES, canonical
+from ..model.flags import long
+from ..preflight.arguments import begun, fault, forms_of, is_known, spelt, takes_value
 from ..preflight.renames import DEPRECATED, FLAGS, SAME_VALUE
+from ..preflight.switches import switch
 from .fault import at
 from .releases import nearest, of_name
 
@@ -36,7 +37,7 @@ def flags_known(block: Block, span: Span) -> Iterator[Fault]:
                 f"{one.given.written} is deprecated since {since}: {text}",
             )  # fmt: skip
     for flag, spot in block.removed:
-        if not span.foreign and not span.options.having_flag(canonical(flag)[0]):
+        if not span.foreign and not span.options.having_flag(long(flag).partition(".")[0]):
             yield at(
                 spot, "LINT_UNKNOWN", "warning", f"{flag} is no flag, so nothing is removed",
                 "Correct it, or take it away.",
@@ -192,7 +193,7 @@ def _boolean(one: Written, instead: str) -> Fault:
 
 def canonical_switch(flag: str) -> tuple[str, bool]:
     """What a switch is about, and whether this form of it switches that on."""
-    flag, on = ALIASES.get(flag, flag), True
+    flag, on = long(flag), True
     for prefix, positive in (("--no-", "--"), ("--disable-", "--enable-")):
         if flag.startswith(prefix):
             flag, on = f"{positive}{flag.removeprefix(prefix)}", not on

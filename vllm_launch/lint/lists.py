@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..preflight.plan import canonical
+from ..model.flags import long
 from .fault import at
 from .flags import canonical_switch
 
@@ -78,8 +78,7 @@ def mandatory_kept(block: Block, recipe: Recipe) -> Iterator[Fault]:
 
 def _form(flag: str) -> str:
     """A flag as all of its spellings are read."""
-    name, key = canonical(flag.partition("=")[0])
-    return f"{name}.{key}" if key else name
+    return long(flag).partition("=")[0].removesuffix("+")
 
 
 def _subject(flag: str) -> str:

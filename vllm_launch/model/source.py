@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .flags import is_flag, long
 from .record import Record
 
 TYPE_CHECKING = False
@@ -25,7 +26,8 @@ class Source(Record):
 
 # Plain tuples, because a plan holds hundreds and the batch resolves thousands a second.
 if TYPE_CHECKING:
-    # A flag with its value; or a lone token, whose flag is "".
+    # A flag by its long name, with a value that is joined to it; the tokens as they are written.
+    # Or a lone token, whose flag is "".
     Argument: TypeAlias = tuple[str, tuple[str, ...], Source]
     Arguments: TypeAlias = tuple[Argument, ...]
     Variable: TypeAlias = tuple[str, str, Source]  # name, value, source
@@ -35,13 +37,15 @@ if TYPE_CHECKING:
 def paired(tokens: Iterable[tuple[str, Source]]) -> Arguments:
     """Group tokens into flags with their values.
 
-    A token is a flag if it starts with ``-``; what follows up to the next flag is its value.
+    A token is a flag if it starts with ``-`` and is no number; what follows up to the next flag is
+    its value.
     """
     found: list[Argument] = []
     for token, source in tokens:
-        if token.startswith("-") or not found:
-            flag = token if token.startswith("-") else ""
-            found.append((flag, (token,), source))
+        if is_flag(token):
+            found.append((long(token), (token,), source))
+        elif not found:
+            found.append(("", (token,), source))
         else:
             flag, before, place = found[-1]
             found[-1] = (flag, (*before, token), place)

@@ -10,7 +10,7 @@ from .unknown import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from ..model.vllm import Option, VllmOptions
     from .plan import Given
@@ -195,39 +195,6 @@ def _no_number(kind: str, value: str) -> str:
     return ""
 
 
-def booleans_spelt(situation: Situation) -> Iterable[Finding] | None:
-    """Switches have forms of their own, and take no true or false."""
-    options, at = situation.options, target(situation)
-    if options is None or at is None:
-        return None
-    return list(_booleans(situation, options, at))
-
-
-def switch(options: VllmOptions, given: Given, among: int) -> str | None:
-    """What to write for a switch with true or false behind it, "" for nothing; None for others."""
-    forms, word = forms_of(options, given, among), given.text.lower()
-    if not forms or forms[-1].kind == "value" or word not in BOOLEAN_WORDS or given.key:
-        return None
-    if word in ("true", "1", "yes", "on"):
-        return given.flag
-    return f"--no-{given.flag[2:]}" if forms[-1].kind == "bool" else ""
-
-
-def _booleans(situation: Situation, options: VllmOptions, at: Target) -> Iterator[Finding]:
-    for given in arguments(situation.process):
-        instead = switch(options, given, at.among)
-        if instead is None:
-            continue
-        yield Finding(
-            severity="fail" if at.sure else "warn",
-            what=f"{given.written} takes no value, found {given.text!r}",
-            why="The word is taken for another argument, and the server does not start.",
-            remedy=f"Write {instead} alone." if instead else f"Leave {given.flag} out.",
-            cause=given.flag,
-            source=given.source,
-        )
-
-
 CHECKS = (
     Check(
         code="FLAG_UNKNOWN",
@@ -240,11 +207,5 @@ CHECKS = (
         subject="arguments",
         about="values: how many, of which kind, among the choices",
         run=values_right,
-    ),
-    Check(
-        code="BOOL_FALSE",
-        subject="arguments",
-        about="switches in their own forms, --x and --no-x",
-        run=booleans_spelt,
     ),
 )

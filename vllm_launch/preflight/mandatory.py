@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
-from .plan import arguments, canonical, is_on
+from .plan import arguments, is_on
 from .renames import DEPRECATED
 from .target import target
 from .version import is_less
@@ -46,14 +46,15 @@ def mandatory_kept(situation: Situation) -> Iterable[Finding] | None:
 
 
 def _last(process: ProcessPlan, flag: str) -> Given | None:
-    """The last argument of a flag in any spelling, a dotted key being part of it."""
-    same = [one for one in arguments(process) if (one.flag, one.key) == canonical(flag)]
+    """The last argument of a flag, a dotted key being part of it."""
+    name, _, key = flag.partition(".")
+    same = [one for one in arguments(process) if (one.flag, one.key) == (name, key)]
     return same[-1] if same else None
 
 
 def _is_off(process: ProcessPlan, flag: str) -> bool:
     """Whether a switch that is given is switched off behind that."""
-    name, key = canonical(flag)
+    name, _, key = flag.partition(".")
     given = {one.flag for one in arguments(process)}
     return not key and f"--no-{name[2:]}" in given and not is_on(process, name)
 

@@ -11,39 +11,13 @@ if TYPE_CHECKING:
     from ..model.deployment import ProcessPlan
     from ..model.source import Arguments, Source
 
-# Short forms. All releases agree on them.
-ALIASES = {
-    "-ac": "--attention-config",
-    "-asc": "--api-server-count",
-    "-cc": "--compilation-config",
-    "-dc": "--diffusion-config",
-    "-dcp": "--decode-context-parallel-size",
-    "-dp": "--data-parallel-size",
-    "-dpa": "--data-parallel-address",
-    "-dpb": "--data-parallel-backend",
-    "-dpe": "--data-parallel-external-lb",
-    "-dph": "--data-parallel-hybrid-lb",
-    "-dpl": "--data-parallel-size-local",
-    "-dpn": "--data-parallel-rank",
-    "-dpp": "--data-parallel-rpc-port",
-    "-dpr": "--data-parallel-start-rank",
-    "-ep": "--enable-expert-parallel",
-    "-n": "--nnodes",
-    "-pcp": "--prefill-context-parallel-size",
-    "-pp": "--pipeline-parallel-size",
-    "-q": "--quantization",
-    "-r": "--node-rank",
-    "-sc": "--speculative-config",
-    "-tp": "--tensor-parallel-size",
-    "--device-memory-utilization": "--gpu-memory-utilization",
-}
 _NEGATIVE = {"--enable-": "--disable-", "--disable-": "--enable-"}
 
 
 class Given(Record):
     """One argument as given."""
 
-    flag: str  # its canonical name, without a dotted key
+    flag: str  # its long name, without a dotted key
     key: str  # what stands behind the first dot: "moe" of --quantization-config.moe
     written: str  # the flag as written, without a value
     values: tuple[str, ...]
@@ -60,7 +34,7 @@ _READ: list[tuple[Arguments, tuple[Given, ...]]] = [((), ())]
 
 
 def arguments(process: ProcessPlan) -> tuple[Given, ...]:
-    """The process's arguments. A negative number belongs to the flag before it."""
+    """The process's arguments."""
     known, given = _READ[0]
     if known is not process.arguments:
         given = tuple(_given(process))
@@ -73,35 +47,19 @@ def _given(process: ProcessPlan) -> list[Given]:
     for flag, tokens, source in process.arguments:
         if flag in process.own_options:
             continue
-        if found and _is_number(flag):
-            before = found[-1]
-            found[-1] = before.replace(values=(*before.values, *tokens))
-            continue
-        written, equals, joined = flag.partition("=")
-        name, key = canonical(written)
+        bare, equals, joined = flag.partition("=")
+        name, _, key = bare.partition(".")
         values = tokens[1:] if flag else tokens
         found.append(
             Given(
                 flag=name,
-                key=key,
-                written=written,
+                key=key.removesuffix("+"),
+                written=tokens[0].partition("=")[0] if flag else "",
                 values=(joined, *values) if equals else values,
                 source=source,
             )
         )
     return found
-
-
-def _is_number(token: str) -> bool:
-    return token.startswith("-") and token[1:2].isdecimal()
-
-
-def canonical(written: str) -> tuple[str, str]:
-    """A flag's long name with dashes, and its dotted key."""
-    head, _, key = written.partition(".")
-    if head.startswith("--"):
-        head = "--" + head[2:].replace("_", "-")
-    return ALIASES.get(head, head), key.removesuffix("+")
 
 
 def last(process: ProcessPlan, flag: str) -> Given | None:

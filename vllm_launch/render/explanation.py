@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.deployment import ProcessPlan
+from ..model.flags import is_flag
 from ..model.part import Part
 from .origin import origin_lines
 from .shell import one_line
@@ -89,7 +90,7 @@ def _grouped(words: Sequence[str]) -> list[list[str]]:
     """Each flag with what follows it."""
     groups: list[list[str]] = []
     for word in words:
-        if groups and not word.startswith("-"):
+        if groups and not is_flag(word):
             groups[-1].append(word)
         else:
             groups.append([word])

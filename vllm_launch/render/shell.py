@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..model.flags import is_flag
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +27,7 @@ def command(argv: Sequence[str], starts: Collection[int]) -> str:
     """A command with one flag a line; words at ``starts`` begin a line too."""
     lines = [quote(argv[0])]
     for i, word in enumerate(argv[1:], 1):
-        if word.startswith("-") or i in starts:
+        if is_flag(word) or i in starts:
             lines.append("  " + quote(word))
         else:
             lines[-1] += " " + quote(word)

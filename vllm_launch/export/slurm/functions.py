@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...model.flags import is_flag
 from .groups import NODE
 from .words import in_document, quoted, written
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
     from .commands import Command, Wait
     from .groups import Group
-    from .words import Word
 
 
 def function_name(group: Group) -> str:
@@ -72,15 +72,11 @@ def _exec(command: Command) -> list[str]:
     else:
         lines[-1] += f" {program}"
     for word in command.words[1:]:
-        if _is_flag(word):
+        if word and word[0][0] == "text" and is_flag(word[0][1]):
             lines.append(written(word))
         else:
             lines[-1] += f" {written(word)}"
     return ["  " + " \\\n    ".join(lines)]
-
-
-def _is_flag(word: Word) -> bool:
-    return bool(word) and word[0][0] == "text" and word[0][1].startswith("-")
 
 
 def settings(values: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
+from ...model.flags import is_flag
 
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@+=:,./-")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "%": "%%"}
@@ -79,7 +80,7 @@ def command(argv: list[str]) -> str:
     """A command's words, one flag with its value a line, the program's path first."""
     lines = [program(argv[0])]
     for word in argv[1:]:
-        if word.startswith("-"):
+        if is_flag(word):
             lines.append("    " + argument(word))
         else:
             lines[-1] += " " + argument(word)
