@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from vllm_launch.commandline import parse, split
+from vllm_launch.commands.retry import next_command
 from vllm_launch.diagnose import SYMPTOMS, diagnose
-from vllm_launch.diagnose.retry import started_by
-from vllm_launch.render.diagnosis import next_command
+from vllm_launch.diagnose.started import started_by
 
 SAMPLES = Path(__file__).parent / "samples"
 # Lines that each tell of a failure: its code, what is to be tried next, the text.

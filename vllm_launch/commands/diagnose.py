@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ..diagnose.retry import started_by
+from ..diagnose.started import started_by
 from ..errors import UsageError
 from ..render.diagnosis import diagnosis_record, diagnosis_text
 from ..running.log import Log, read
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print what the log says, and what to try next."""
     log = _log(invocation.argument)
-    found = diagnosed(log)
-    started = started_by(log.lines)
+    found = diagnosed(log, started_by(log.lines))
     if settings["output"] == "json":
         from ..render.envelope import envelope
 
-        answer(envelope("diagnosis", diagnosis_record(found, started)))
+        answer(envelope("diagnosis", diagnosis_record(found)))
         return 0
-    answer(diagnosis_text(found, started))
+    answer(diagnosis_text(found))
     if log.left_out:
         remark(f"# {log.left_out:,} lines between its beginning and its end were not looked at\n")
     if not found:

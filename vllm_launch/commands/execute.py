@@ -126,7 +126,7 @@ def _become_part(plan: Plan, part: Part, settings: Settings, line: Sequence[str]
 
 def _tell_command(line: Sequence[str]) -> None:
     """The launcher's own command, for whoever reads the server's log, diagnose above all."""
-    from ..diagnose.retry import STARTED_AS
+    from ..diagnose.started import STARTED_AS
 
     command = " ".join(quote(word) for word in ("vllm-launch", *line))
     remark(f"{STARTED_AS}{command}\n", as_it_is=True)

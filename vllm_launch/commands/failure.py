@@ -48,15 +48,19 @@ def tell_log(kept: Kept) -> None:
     from ..render.diagnosis import diagnosis_text
 
     log = read_log(kept)
-    known = diagnosed(log)
-    remark(diagnosis_text(known, kept.line) if known else "".join(_tail(log.lines)), as_it_is=True)
+    known = diagnosed(log, kept.line)
+    remark(diagnosis_text(known) if known else "".join(_tail(log.lines)), as_it_is=True)
 
 
-def diagnosed(log: Log) -> tuple[Diagnosis, ...]:
-    """The known failures in a log."""
+def diagnosed(log: Log, started: Sequence[str]) -> tuple[Diagnosis, ...]:
+    """The known failures in a log, each with the command to try after the one that failed."""
     from ..diagnose import diagnose
+    from .retry import next_command
 
-    return tuple(each.replace(line=log.number(each.line)) for each in diagnose(log.lines))
+    return tuple(
+        each.replace(line=log.number(each.line), command=next_command(each, started))
+        for each in diagnose(log.lines)
+    )
 
 
 def read_log(kept: Kept) -> Log:

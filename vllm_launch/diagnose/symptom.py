@@ -44,3 +44,4 @@ class Diagnosis(Record):
     line: int  # its number; the first is 1
     text: str  # the line, without control characters
     next: Try
+    command: str = ""  # the same as shell text, where there is a command for it

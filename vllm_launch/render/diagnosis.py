@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..diagnose.retry import retried
-from .shell import quote
 from .wrapping import WIDTH, wrapped
 
 TYPE_CHECKING = False
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from ..diagnose import Diagnosis
 
 
-def diagnosis_text(found: Sequence[Diagnosis], started: Sequence[str]) -> str:
+def diagnosis_text(found: Sequence[Diagnosis]) -> str:
     """Each failure: its line, what it means, what to do, and the command to try."""
     from textwrap import wrap
 
@@ -25,13 +23,12 @@ def diagnosis_text(found: Sequence[Diagnosis], started: Sequence[str]) -> str:
         lines += wrap(each.text, WIDTH, initial_indent="  | ", subsequent_indent="  | ")[:4]
         advice = f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}"
         lines += wrapped(advice, "  ")
-        command = next_command(each, started)
-        lines += [f"    {command}"] if command else []
+        lines += [f"    {each.command}"] if each.command else []
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
 
-def diagnosis_record(found: Sequence[Diagnosis], started: Sequence[str]) -> list[dict[str, Any]]:
+def diagnosis_record(found: Sequence[Diagnosis]) -> list[dict[str, Any]]:
     """The same as plain data."""
     return [
         {
@@ -41,15 +38,7 @@ def diagnosis_record(found: Sequence[Diagnosis], started: Sequence[str]) -> list
             "what": each.symptom.what,
             "remedy": each.symptom.remedy,
             "consequence": each.symptom.consequence,
-            "next": next_command(each, started),
+            "next": each.command,
         }
         for each in found
     ]
-
-
-def next_command(diagnosis: Diagnosis, started: Sequence[str]) -> str:
-    """The command to try, as shell text; "" where there is none."""
-    if diagnosis.next.instead:
-        return diagnosis.next.instead
-    words = retried(started, diagnosis.next)
-    return " ".join(quote(word) for word in ("vllm-launch", *words)) if words else ""
