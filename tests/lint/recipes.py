@@ -587,6 +587,21 @@ RECIPES: dict[str, tuple[str, list[str]]] = {
             ),
         ],
     ),
+    "less memory than weights, beside four bits of the same checkpoint": (
+        recipe(
+            '  parameter_count: "70B"\n',
+            tail="variants:\n"
+            "  default: {precision: bf16, vram_minimum_gb: 60}\n"
+            "  nvfp4: {precision: nvfp4, vram_minimum_gb: 42}\n"
+            "compatible_strategies: [single_node_tp]\n",
+        ),
+        [
+            (
+                "6:0 error LINT_MEMORY_LOW vram_minimum_gb is 60, and 70B parameters in"
+                " bf16 take 140 GB"
+            ),
+        ],
+    ),
     "less memory than eight bits": (
         recipe(
             '  parameter_count: "100B"\n',

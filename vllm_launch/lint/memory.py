@@ -63,23 +63,15 @@ def _fault(source: Source, end: str, severity: str, needed: float, shown: str, w
 
 
 def _weights(recipe: Recipe, variant: Variant) -> float | None:
-    """GB of a variant's weights; None where the recipe does not say enough.
-
-    The same checkpoint can stand under several precisions: the smallest is what it has.
-    """
+    """GB of a variant's weights in its own precision; None where the recipe does not say enough."""
     served = variant.model_id or recipe.model.model_id
     if _size_in_name(served) != _size_in_name(recipe.model.model_id):
         return None
-    same = [
-        BYTES.get(other.precision.lower())
-        for other in recipe.variants.values()
-        if (other.model_id or recipe.model.model_id) == served
-    ]
-    known = [each for each in same if each is not None]
     parameters = _parameters(recipe.model.parameter_count)
-    if parameters is None or len(known) != len(same):
+    of_one = BYTES.get(variant.precision.lower())
+    if parameters is None or of_one is None:
         return None
-    return round(parameters * min(known), 3)
+    return round(parameters * of_one, 3)
 
 
 def _parameters(text: str) -> float | None:
