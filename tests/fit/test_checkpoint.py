@@ -34,7 +34,7 @@ def test_a_plain_config(tmp_path: Path) -> None:
     assert checkpoint is not None
     assert (checkpoint.layers, checkpoint.attention_heads, checkpoint.kv_heads) == (4, 16, 4)
     assert checkpoint.head_dim == 64
-    assert checkpoint.split_dims == (1024, 4096)
+    assert checkpoint.split_dims == (4096,)
     assert checkpoint.context_length == 32768
     assert checkpoint.block_size is None
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vllm_launch.model.checkpoint import Checkpoint
-from vllm_launch.resolve.shapes import kv_bytes_per_token, legal_tp_sizes, why_not_tp
+from vllm_launch.model.kv_cache import KvCache
+from vllm_launch.resolve.shapes import kv_cache, legal_tp_sizes, why_not_tp
 
 LLAMA = Checkpoint(
     path="llama",
@@ -13,7 +16,7 @@ LLAMA = Checkpoint(
     attention_heads=32,
     kv_heads=8,
     head_dim=128,
-    split_dims=(4096, 14336),
+    split_dims=(14336,),
     value_bytes=2.0,
 )
 # 2048 split over 32 ranks leaves 64, half a block.
@@ -59,19 +62,57 @@ def test_legal_sizes_are_listed_up_to_the_gpus_there_are() -> None:
                           expert_parallel=False) == (1, 2, 4)  # fmt: skip
 
 
+def test_a_vocabulary_is_split_after_it_is_filled_up() -> None:
+    small = LLAMA.replace(attention_heads=60, kv_heads=60, split_dims=(3840,))
+    assert legal_tp_sizes(small, 6, expert_parallel=False) == (1, 2, 3, 4, 5, 6)
+    whisper = small.replace(vocab_size=51866)
+    assert legal_tp_sizes(whisper, 6, expert_parallel=False) == (1, 2, 4)
+    assert why_not_tp(whisper, 5, expert_parallel=False) == (
+        "a vocabulary of 51904 is not divisible by 5"
+    )
+
+
+LAYER = 8 * 128 * 2 * 2.0  # keys and values of one token, in 16 bits
+
+
 @pytest.mark.parametrize(
     ("checkpoint", "dtype", "tp", "expected"),
     [
-        pytest.param(LLAMA, None, 1, 2 * 32 * 8 * 128 * 2.0, id="16-bit"),
-        pytest.param(LLAMA, "fp8", 1, 2 * 32 * 8 * 128 * 1.0, id="fp8"),
-        pytest.param(LLAMA, None, 4, 2 * 32 * 2 * 128 * 2.0, id="heads-shared-out"),
-        pytest.param(LLAMA, None, 16, 2 * 32 * 1 * 128 * 2.0, id="heads-repeated"),
+        pytest.param(LLAMA, None, 1, 32 * LAYER, id="16-bit"),
+        pytest.param(LLAMA, "fp8", 1, 32 * LAYER / 2, id="fp8"),
+        pytest.param(LLAMA, None, 4, 32 * LAYER / 4, id="heads-shared-out"),
+        pytest.param(LLAMA, None, 16, 32 * LAYER / 8, id="heads-repeated"),
         pytest.param(LATENT, None, 8, 61 * (512 + 64) * 2.0, id="latent-on-every-rank"),
-        pytest.param(LLAMA.replace(layers=None), None, 1, None, id="unknown-layers"),
-        pytest.param(LLAMA.replace(kv_heads=None), None, 1, None, id="unknown-heads"),
+        pytest.param(LLAMA.replace(full_layers=8), None, 1, 8 * LAYER, id="linear-attention"),
     ],
 )
 def test_kv_cache_of_one_token_on_one_rank(
-    checkpoint: Checkpoint, dtype: str | None, tp: int, expected: float | None
+    checkpoint: Checkpoint, dtype: str | None, tp: int, expected: float
 ) -> None:
-    assert kv_bytes_per_token(checkpoint, dtype, tp) == expected
+    assert kv_cache(checkpoint, dtype, tp) == KvCache(per_token=expected)
+
+
+@pytest.mark.parametrize("change", [{"layers": None}, {"kv_heads": None}, {"full_layers": 0}])
+def test_a_kv_cache_of_which_nothing_is_known(change: dict[str, int | None]) -> None:
+    assert kv_cache(LLAMA.replace(**change), None, 1) is None
+
+
+def test_a_window_holds_its_tokens_and_those_of_one_batch() -> None:
+    gemma = LLAMA.replace(full_layers=6, windowed_layers=26, window=1024)
+    cache = kv_cache(gemma, None, 1)
+    assert cache == KvCache(per_token=6 * LAYER, windowed=26 * LAYER, window=1024 + 8192)
+    assert cache.taken(1000) == 32 * LAYER * 1000
+    assert cache.taken(100_000) == LAYER * (6 * 100_000 + 26 * 9216)
+
+
+@given(
+    per_token=st.floats(1, 1e6), windowed=st.floats(0, 1e7), window=st.integers(0, 1 << 20),
+    room=st.floats(-1e12, 1e12),
+)  # fmt: skip
+def test_the_longest_request_fits_and_none_that_is_longer(
+    per_token: float, windowed: float, window: int, room: float
+) -> None:
+    cache = KvCache(per_token=per_token, windowed=windowed, window=window)
+    tokens = cache.tokens(room)
+    assert tokens == 0 or cache.taken(tokens) <= room * (1 + 1e-9)
+    assert cache.taken(tokens + 2) > room

@@ -21,11 +21,11 @@ from vllm_launch.resolve.weights import parameters, weight_bytes
 LLAMA_8B = Checkpoint(
     path="/x", layers=32, attention_heads=32, kv_heads=8, head_dim=128, hidden_size=4096,
     intermediate_size=14336, vocab_size=128256, context_length=131072, bits=16.0,
-    split_dims=(4096, 14336),
+    split_dims=(14336,),
 )  # fmt: skip
 LLAMA_70B = LLAMA_8B.replace(
     layers=80, attention_heads=64, hidden_size=8192, intermediate_size=28672,
-    split_dims=(8192, 28672),
+    split_dims=(28672,),
 )  # fmt: skip
 QWEN3_30B_A3B = Checkpoint(
     path="/x", layers=48, attention_heads=32, kv_heads=4, head_dim=128, hidden_size=2048,
@@ -67,6 +67,7 @@ def test_nothing_is_estimated_from_half_a_shape(field: str) -> None:
         (LLAMA_70B, "rtx_4090_2x", 2),  # fits nowhere: the most there is
         (LLAMA_70B.replace(attention_heads=12, kv_heads=12, split_dims=(6144,)), "h100", 3),
         (LLAMA_70B.replace(bits=None), "h200", 8),
+        (LLAMA_70B.replace(attention_heads=None), "h200", 1),  # nothing to split by
     ],
 )
 def test_the_smallest_size_with_room(checkpoint: Checkpoint, hardware: str, size: int) -> None:
@@ -88,7 +89,7 @@ SHAPES = st.builds(
     lambda layers, heads, groups, inner, vocabulary: LLAMA_8B.replace(
         layers=layers, attention_heads=heads, kv_heads=max(1, heads // groups),
         hidden_size=heads * 128, intermediate_size=inner * 256, vocab_size=vocabulary,
-        split_dims=(heads * 128, inner * 256),
+        split_dims=(inner * 256,),
     ),
     st.integers(1, 120), st.integers(1, 128), st.sampled_from([1, 2, 4, 8]),
     st.integers(1, 200), st.integers(1000, 300_000),
@@ -113,6 +114,13 @@ def test_a_size_is_always_one_that_the_shape_allows(checkpoint: Checkpoint, hard
         assert known[0] * 1.2 > share * one or room < 32768
 
 
+def compressed(form: str, **weights: object) -> dict[str, object]:
+    """The config of a checkpoint in the form of compressed-tensors."""
+    group = {"weights": weights, "targets": ["Linear"]}
+    said = {"quant_method": "compressed-tensors", "format": form, "config_groups": {"g": group}}
+    return {"quantization_config": said, "torch_dtype": "bfloat16"}
+
+
 @pytest.mark.parametrize(
     ("config", "precision", "bits"),
     [
@@ -130,6 +138,34 @@ def test_a_size_is_always_one_that_the_shape_allows(checkpoint: Checkpoint, hard
         ),
         ({"quantization_config": {"quant_method": "mxfp4"}}, "mxfp4", 4.25),
         ({"quantization_config": {"quant_method": "awq", "bits": 4}}, "awq", 4.5),
+        # As many bits as it says: an eight-bit GPTQ is no four-bit one.
+        ({"quantization_config": {"quant_method": "gptq", "bits": 8}}, "gptq", 8.5),
+        ({"quantization_config": {"quant_method": "auto-round", "bits": 4}}, "int4", 4.5),
+        ({"quantization_config": {"quant_method": "gptq", "bits": "8"}}, "gptq", 4.5),
+        (compressed("float-quantized", num_bits=8, type="float"), "fp8", 8),
+        (compressed("pack-quantized", num_bits=4, type="int"), "int4", 4.5),
+        (compressed("pack-quantized", num_bits=8, type="int"), "int8", 8),
+        (compressed("int-quantized", num_bits=8, type="int"), "int8", 8),
+        (compressed("pack-quantized", num_bits=3, type="int"), "", 3.5),
+        (compressed("x", num_bits=4, type="float", group_size=16), "nvfp4", 4.5),
+        (compressed("x", num_bits=4, type="float", group_size=32), "mxfp4", 4.25),
+        (compressed("x", num_bits=4, type="float"), "", 4.5),
+        (compressed("x", num_bits=None, type=[]), "", None),
+        # Of several groups, the one with the most bits: rather too much than too little.
+        (
+            {"quantization_config": {"config_groups": {
+                "a": {"weights": {"num_bits": 4, "type": "int"}},
+                "b": {"weights": {"num_bits": 8, "type": "float"}},
+                "c": {"weights": None},
+                "d": 3,
+            }}},
+            "fp8", 8,
+        ),
+        # A model of several parts may have it beside its language model or inside.
+        (
+            {"text_config": {"quantization_config": {"quant_method": "fp8"}}, "dtype": "bfloat16"},
+            "fp8", 8,
+        ),
         ({"quantization_config": {"quant_method": "\033[31mevil"}}, "", None),
         ({"quantization_config": "fp8", "torch_dtype": "bfloat16"}, "bf16", 16),
     ],

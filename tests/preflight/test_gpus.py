@@ -17,6 +17,7 @@ from tests.preflight.build import (
     told,
 )
 from vllm_launch.model.host import Gpu, GpuProcess
+from vllm_launch.model.kv_cache import KvCache
 from vllm_launch.preflight import Shape
 
 TP4, TP8 = "--tensor-parallel-size 4", "--tensor-parallel-size 8"
@@ -263,7 +264,7 @@ CASES = [
         situation(
             f"{TP8} --max-model-len 32768",
             facts=host(),
-            shape=Shape(kv_bytes_per_token=50_000, weight_bytes=200 * GIB),
+            shape=Shape(kv_cache=KvCache(per_token=50_000), weight_bytes=200 * GIB),
         ),
         [],
     ),
@@ -274,7 +275,7 @@ CASES = [
         situation(
             "--max-model-len 1048576",
             facts=host(),
-            shape=Shape(kv_bytes_per_token=400_000, weight_bytes=100 * GIB),
+            shape=Shape(kv_cache=KvCache(per_token=400_000), weight_bytes=100 * GIB),
         ),
         ["note: estimate: room for 66840 tokens of KV cache, a context of 1048576 asked for"],
     ),
@@ -315,7 +316,7 @@ def test_what_would_do_does() -> None:
     ],
 )
 def test_what_to_do_where_a_context_is_too_long(weights: float, remedy: str) -> None:
-    shape = Shape(kv_bytes_per_token=400_000, weight_bytes=int(weights * GIB))
+    shape = Shape(kv_cache=KvCache(per_token=400_000), weight_bytes=int(weights * GIB))
     plan = situation("--max-model-len 1048576", facts=host(), shape=shape)
     assert only(plan, "CONTEXT_TOO_LONG").remedy == remedy
 

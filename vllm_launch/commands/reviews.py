@@ -13,7 +13,7 @@ from ..preflight.nodes import Planned
 from ..preflight.saved import system_of
 from ..preflight.situation import Shape
 from ..resolve.endpoints import names_in_json
-from ..resolve.shapes import kv_bytes_per_token, legal_tp_sizes, why_not_tp
+from ..resolve.shapes import kv_cache, legal_tp_sizes, why_not_tp
 from ..vllm_options import load
 
 TYPE_CHECKING = False
@@ -158,7 +158,7 @@ def _shape(process: ProcessPlan) -> Shape | None:
     return Shape(
         refused=why_not_tp(checkpoint, size, expert_parallel=experts) or "",
         legal=legal_tp_sizes(checkpoint, max(size, 8), expert_parallel=experts),
-        kv_bytes_per_token=kv_bytes_per_token(checkpoint, process.value("--kv-cache-dtype"), size),
+        kv_cache=kv_cache(checkpoint, process.value("--kv-cache-dtype"), size),
         weight_bytes=checkpoint.weight_bytes,
         context_length=checkpoint.context_length,
     )

@@ -15,6 +15,9 @@ class Checkpoint(Record):
     head_dim: int | None = None
     kv_lora_rank: int | None = None  # multi-head latent attention: one latent for all heads
     rope_head_dim: int | None = None
+    full_layers: int | None = None  # that keep every token in the KV cache; None: all
+    windowed_layers: int = 0  # that keep a window of them
+    window: int | None = None  # tokens
     split_dims: tuple[int, ...] = ()  # dimensions that tensor parallelism splits
     expert_dims: tuple[int, ...] = ()  # those of the experts, whole under expert parallelism
     block_size: int | None = None  # of block-quantised weights

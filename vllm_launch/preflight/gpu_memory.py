@@ -145,14 +145,14 @@ def context_fits(situation: Situation) -> Iterable[Finding] | None:
     """An estimate of the tokens of KV cache against the longest context asked for."""
     shape, gpus = situation.shape, chosen(situation)
     sizes = [gpu.memory_bytes for gpu in gpus if gpu.memory_bytes]
-    if shape is None or not shape.kv_bytes_per_token or not shape.weight_bytes or not sizes:
+    if shape is None or shape.kv_cache is None or not shape.weight_bytes or not sizes:
         return None
     asked = _context(situation, shape.context_length)
     if asked is None:
         return None
     holders = holders_of_weights(situation.process, situation.deployment.choice.strategy)
     room = min(sizes) * utilization(situation) - shape.weight_bytes / holders - 2 * GIB
-    tokens = max(0, int(room / shape.kv_bytes_per_token))
+    tokens = shape.kv_cache.tokens(room)
     if tokens >= asked:
         return []
     return [
@@ -160,7 +160,7 @@ def context_fits(situation: Situation) -> Iterable[Finding] | None:
             severity="note",
             what=f"estimate: room for {tokens} tokens of KV cache, a context of {asked} asked for",
             why="The server refuses to start where its KV cache cannot hold one full context; "
-            "models with sliding windows or linear attention need less than this estimate.",
+            "sliding windows and linear attention are counted where the config names such layers.",
             remedy=f"If it refuses, pass --max-model-len {tokens // 1024 * 1024} behind --."
             if tokens >= 1024
             else "If it refuses, use more GPUs or a smaller variant.",

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..model.deployment import Deployment, ProcessPlan
     from ..model.host import HostFacts
+    from ..model.kv_cache import KvCache
     from ..model.part import Part
     from ..model.recipe import Variant
     from ..model.vllm import Asked, VllmOptions
@@ -19,7 +20,7 @@ class Shape(Record):
 
     refused: str = ""  # why the size cannot be; "": it can
     legal: tuple[int, ...] = ()  # the sizes that can, up to the node's GPUs
-    kv_bytes_per_token: float | None = None  # on each rank
+    kv_cache: KvCache | None = None
     weight_bytes: int | None = None
     context_length: int | None = None  # tokens that the model is made for
 

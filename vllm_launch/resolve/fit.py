@@ -6,7 +6,7 @@ from ..errors import LaunchError
 from ..model.record import Record
 from .footprint import gpus_of
 from .hardware import memory_per_gpu
-from .shapes import kv_bytes_per_token
+from .shapes import kv_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,17 +133,18 @@ def _estimate(
         return ""
     plan = deployment.processes[0]
     tp = plan.number("--tensor-parallel-size") or 1
-    per_token = kv_bytes_per_token(load.checkpoint, plan.value("--kv-cache-dtype"), tp)
+    cache = kv_cache(load.checkpoint, plan.value("--kv-cache-dtype"), tp)
     weights = load.checkpoint.weight_bytes or (variant.vram_minimum_gb or 0) / _HEADROOM * _GB
-    if not per_token or not weights:
+    if cache is None or not weights:
         return ""
     utilization = float(plan.value("--gpu-memory-utilization") or _DEFAULT_UTILIZATION)
     room = memory_per_gpu(hardware) * _GB * utilization - weights / tp
-    tokens = max(0, int(room / per_token))
+    longest = cache.tokens(room / load.concurrency)
+    tokens = longest * load.concurrency
     wanted = (load.max_model_len or 0) * load.concurrency
     if wanted <= tokens:
         return f"estimate: {tokens} tokens of KV cache"
     return (
         f"estimate: {tokens} tokens of KV cache, {wanted} wanted; --max-model-len "
-        f"{tokens // load.concurrency} would do, or --kv-cache-dtype fp8"
+        f"{longest} would do, or --kv-cache-dtype fp8"
     )

@@ -98,7 +98,7 @@ def request_for_host(host: Host, request: Request, checkpoint: Checkpoint | None
     count = len(host.gpus)
     if count < 2 or host.named or request.tp is not None:
         return host.request(request, host.gpus)
-    if checkpoint is not None:
+    if checkpoint is not None and checkpoint.attention_heads:
         sizes = legal_tp_sizes(checkpoint, count, expert_parallel=False)
         most, rule = max(sizes, default=1), "the model's heads divide by"
     else:

@@ -7,7 +7,7 @@ from math import ceil
 from ..model.recipe import Meta, Model, Recipe, Size, Variant
 from ..model.source import Source, paired
 from .hardware import memory_per_gpu
-from .shapes import kv_bytes_per_token, legal_tp_sizes, why_not_tp
+from .shapes import kv_cache, legal_tp_sizes, why_not_tp
 from .weights import weight_bytes
 
 TYPE_CHECKING = False
@@ -85,8 +85,9 @@ def _cpu_memory(
     if hardware.generation != "cpu" or known is None:
         return ()
     wanted = context or min(checkpoint.context_length or _ROOM, _ROOM)
-    cache = (kv_bytes_per_token(checkpoint, None, ranks) or 0) * wanted * _AT_ONCE
-    needed = (known[0] * _HEADROOM / ranks + cache) / (memory_per_gpu(hardware) * _GB)
+    cache = kv_cache(checkpoint, None, ranks)
+    requests = cache.taken(wanted) * _AT_ONCE if cache is not None else 0.0
+    needed = (known[0] * _HEADROOM / ranks + requests) / (memory_per_gpu(hardware) * _GB)
     share = min(_UTILIZATION, max(_LEAST, ceil(needed * 20) / 20))
     source = Source(
         layer=f"{GENERIC} {known[1]}",
@@ -98,8 +99,11 @@ def _cpu_memory(
 def tp_size(checkpoint: Checkpoint, hardware: HardwareProfile) -> int:
     """The smallest TP size that the shape allows and that has room for weights and KV cache.
 
-    Where none has, or nothing is known of the weights, the largest that the shape allows.
+    Where none has, or nothing is known of the weights, the largest that the shape allows. One GPU
+    where it is not known how many heads there are to split.
     """
+    if not checkpoint.attention_heads:
+        return 1
     legal = legal_tp_sizes(checkpoint, hardware.gpu_count, expert_parallel=False) or (1,)
     known = weight_bytes(checkpoint)
     if known is None:
@@ -113,12 +117,12 @@ def tp_size(checkpoint: Checkpoint, hardware: HardwareProfile) -> int:
 
 def _tokens(checkpoint: Checkpoint, hardware: HardwareProfile, ranks: int, otherwise: int) -> int:
     """Tokens of KV cache beside the weights; ``otherwise`` where that cannot be estimated."""
-    per_token = kv_bytes_per_token(checkpoint, None, ranks)
+    cache = kv_cache(checkpoint, None, ranks)
     known = weight_bytes(checkpoint)
-    if not per_token or known is None:
+    if cache is None or known is None:
         return otherwise
     share = memory_per_gpu(hardware) * _GB * (_UTILIZATION - _ACTIVATIONS)
-    return max(0, int((share - known[0] / ranks) / per_token))
+    return cache.tokens(share - known[0] / ranks)
 
 
 def fitting_context(checkpoint: Checkpoint, hardware: HardwareProfile, ranks: int) -> int | None:
@@ -144,8 +148,10 @@ def _heads(checkpoint: Checkpoint) -> str:
 def remarks(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Iterator[str]:
     """What to know of a plan that was made so."""
     known = weight_bytes(checkpoint)
-    weights = known[1] if known else "nothing is known of the weights' size: all GPUs are taken"
+    weights = known[1] if known else "nothing is known of the weights' size"
     yield f"{checkpoint.precision or 'precision unknown'}; {weights}"
+    if choice.strategy == "single_node_tp" and choice.request.tp is None:
+        yield from _guessed(checkpoint, choice.hardware)
     size = choice.request.tp
     refused = why_not_tp(checkpoint, size, expert_parallel=False) if size else None
     if refused:
@@ -153,7 +159,17 @@ def remarks(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Iterator[
     limits = [tokens[1] for flag, tokens, _ in recipe.model.base_args if flag == "--max-model-len"]
     if limits:
         own, context = checkpoint.context_length, limits[0]
-        yield f"context {context} tokens instead of {own}: the KV cache has no room for more"
+        why = "the KV cache has room for no more, by an estimate"
+        yield f"context {context} tokens instead of {own}: {why}"
     yield "no tool call parser, reasoning parser or drafting: a config does not say which"
     if checkpoint.own_code:
         yield "the checkpoint has code of its own, which -- --trust-remote-code would run"
+
+
+def _guessed(checkpoint: Checkpoint, hardware: HardwareProfile) -> Iterator[str]:
+    """The TP size, where too little is known to choose it well."""
+    taken = f"TP {tp_size(checkpoint, hardware)} is taken"
+    if not checkpoint.attention_heads:
+        yield f"{taken}: the config does not say how many heads there are to split"
+    elif weight_bytes(checkpoint) is None:
+        yield f"{taken}, the largest that can be"
