@@ -126,6 +126,82 @@ def test_a_size_that_cannot_be_is_noted(operator: Operator) -> None:
     assert "# note: --tp 8: 12 attention heads are not divisible by 8\n" in ran.err
 
 
+NO_HEADS = {"num_attention_heads": None, "num_key_value_heads": None}
+WEIGHTS_UNKNOWN = "# note: bf16; nothing is known of the weights' size\n"
+FLOAT8 = {
+    "quant_method": "compressed-tensors",
+    "format": "float-quantized",
+    "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "size", "notes"),
+    [
+        pytest.param(
+            {"quantization_config": {"quant_method": "gptq", "bits": 8}},
+            2,
+            "# note: gptq; about 75 GB of weights, estimated from 70.6B parameters at 8.5 bits\n",
+            id="GPTQ of eight bits",
+        ),
+        pytest.param(
+            {"quantization_config": FLOAT8},
+            2,
+            "# note: fp8; about 71 GB of weights, estimated from 70.6B parameters at 8 bits\n",
+            id="FP8 in the form of compressed-tensors",
+        ),
+        pytest.param(
+            NO_HEADS,
+            1,
+            f"{WEIGHTS_UNKNOWN}# note: TP 1 is taken: the config does not say how many heads there "
+            "are to split\n",
+            id="heads unknown",
+        ),
+        pytest.param(
+            {"num_attention_heads": 71, "num_key_value_heads": 71, "intermediate_size": None},
+            1,
+            f"{WEIGHTS_UNKNOWN}# note: TP 1 is taken, the largest that can be\n",
+            id="weights unknown, and nothing to divide by",
+        ),
+        pytest.param(
+            {"intermediate_size": None},
+            8,
+            f"{WEIGHTS_UNKNOWN}# note: TP 8 is taken, the largest that can be\n",
+            id="weights unknown",
+        ),
+    ],
+)
+def test_the_size_and_what_it_stands_on(
+    operator: Operator, config: dict[str, object], size: int, notes: str
+) -> None:
+    cached(operator, **config)
+    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run")
+    assert ran.out == f"vllm serve {MODEL} \\\n  --tensor-parallel-size {size}\n"
+    assert f"features none\n{notes}# note: no tool call parser" in ran.err
+
+
+def test_a_size_of_the_operators_own_is_not_told_again(operator: Operator) -> None:
+    cached(operator, **NO_HEADS)
+    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run", "--tp", "2")
+    assert "--tensor-parallel-size 2\n" in ran.out
+    assert "is taken" not in ran.err
+
+
+def test_a_context_is_cut_by_an_estimate(operator: Operator) -> None:
+    quantised = {"quantization_config": {"quant_method": "gptq", "bits": 4}}
+    path = cached(operator, **quantised)
+    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run")
+    assert "--max-model-len 86016" in ran.out
+    assert (
+        "# note: context 86016 tokens instead of 131072: the KV cache has room for no more, "
+        "by an estimate\n"
+    ) in ran.err
+    window = {"sliding_window": 1024, "sliding_window_pattern": 6}
+    path.write_text(json.dumps({**CONFIG, **quantised, **window}))
+    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run")
+    assert "--max-model-len" not in ran.out
+
+
 @pytest.mark.parametrize("hardware", ["rtx_5090", "dgx_spark_gb10", "mi355x"])
 def test_any_hardware_will_do(operator: Operator, hardware: str) -> None:
     cached(operator, num_hidden_layers=8, hidden_size=4096, num_attention_heads=32)
