@@ -117,6 +117,41 @@ def test_the_json_form_has_every_part(operator: Operator) -> None:
     assert (prefill["port"], decode["port"], router["port"]) == (8100, 8200, 30000)
 
 
+@pytest.mark.parametrize(
+    ("host", "address", "url"),
+    [
+        ("192.0.2.2", "192.0.2.2", "http://192.0.2.2:"),
+        ("fd00::2", "fd00::2", "http://[fd00::2]:"),
+        ("0.0.0.0", "127.0.0.1", "http://127.0.0.1:"),
+        ("::", "127.0.0.1", "http://127.0.0.1:"),
+    ],
+)
+def test_two_pools_on_one_host_reach_each_other_where_they_listen(
+    operator: Operator, host: str, address: str, url: str
+) -> None:
+    ran = operator.run(*SHARED, "--host", host, "--dry-run", "--output", "json")
+    prefill, decode, router = ran.json["deployment"]["parts"]
+    asked = [word for word in router["argv"] if word.startswith("http")]
+    assert asked == [f"{url}8100", f"{url}8200"]
+    assert router["argv"][router["argv"].index("--host") + 1] == "0.0.0.0"
+    for each in (prefill, decode):
+        assert each["env"]["VLLM_NIXL_SIDE_CHANNEL_HOST"] == address
+    composed = operator.run("export", *SHARED[1:], "--to", "compose", "--", "--host", host)
+    assert composed.out.count(url) == 4, "two probes and two of the router's"
+
+
+def test_a_router_asks_servers_over_tls_where_they_have_it(operator: Operator) -> None:
+    tls = ("--", "--ssl-certfile", "/c.pem", "--ssl-keyfile=/k.pem")
+    ran = operator.run(*SHARED, "--dry-run", "--output", "json", *tls)
+    router = ran.json["deployment"]["parts"][-1]["argv"]
+    asked = [word for word in router if word.startswith("http")]
+    assert asked == ["https://127.0.0.1:8100", "https://127.0.0.1:8200"]
+    ran = operator.run(*STORE, "--instances", "2", "--dry-run", "--output", "json", *tls)
+    router = ran.json["deployment"]["parts"][-1]["argv"]
+    asked = [after for word, after in itertools.pairwise(router) if "backend" in word]
+    assert asked == ["https://$VLLM_INSTANCE_1:8000", "https://$VLLM_INSTANCE_2:8000"]
+
+
 # One process.
 
 
@@ -286,6 +321,17 @@ def test_the_toy_proxy_asks_the_servers_that_the_router_would(operator: Operator
         "/vllm/toy_proxy_server.py", "--port", "8000",
         "--prefiller-host", "10.0.0.1", "--prefiller-port", "8100",
         "--decoder-host", "10.0.0.2", "10.0.0.3", "--decoder-port", "8200", "8200",
+    ]  # fmt: skip
+
+
+def test_the_toy_proxy_makes_urls_of_addresses(operator: Operator) -> None:
+    operator.install("python3")
+    line = (*POOLS, "--role", "proxy", "--host", "fd00::9", "--endpoint", "TOY_PROXY=/toy.py")
+    given = ("--endpoint", "PREFILL_NODE_1=fd00::1", "--endpoint", "DECODE_NODE_1=10.0.0.2")
+    assert operator.run(*line, *given).argv == [
+        "/toy.py", "--port", "8000", "--host", "fd00::9",
+        "--prefiller-host", "[fd00::1]", "--prefiller-port", "8100",
+        "--decoder-host", "10.0.0.2", "--decoder-port", "8200",
     ]  # fmt: skip
 
 

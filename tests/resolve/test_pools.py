@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from tests.resolve.build import M31, deploy, flags, own, recipe, told, variables
-from vllm_launch.errors import NothingFits
+from vllm_launch.errors import NothingFits, UsageError
 from vllm_launch.model.choice import Pool, Pools
 from vllm_launch.model.deployment import Deployment
+from vllm_launch.resolve.parts import parts
 from vllm_launch.resolve.pools import NVLINK_DOMAIN_VARIABLES
+from vllm_launch.resolve.proxy import proxy
 from vllm_launch.resolve.resolver import Resolver
 
 # A strategy that says nothing, so that the commands hold what the pools themselves add.
@@ -450,6 +452,26 @@ class TestRouter:
             "--decode http://$DECODE_NODE_1:8002",
         ]
         assert lines[-1] == "--intra-node-data-parallel-size 3"
+
+    def test_the_pools_own_scheme(self) -> None:
+        resolver = recipe(
+            """
+            strategy_overrides:
+              pd_cluster:
+                decode: {vllm_args: [--ssl-certfile, /c.pem]}
+            """
+        )
+        deployment = pd(resolver)
+        assert self.lines(deployment)[2:4] == [
+            "--prefill http://$PREFILL_NODE_1:8001",
+            "--decode https://$DECODE_NODE_1:8002",
+        ]
+        with pytest.raises(UsageError) as caught:
+            proxy(deployment, parts(deployment), 8000)
+        assert told(caught.value)[1:] == (
+            "the toy proxy asks over http:// alone, and the servers answer over TLS",
+            "leave --ssl-certfile and --ssl-keyfile out, or use the router",
+        )
 
     def test_ports_where_no_layer_names_any(self) -> None:
         lines = self.lines(pd(bare()))

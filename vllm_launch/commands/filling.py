@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..model.record import Record
 from ..resolve.place import shown
-from ..resolve.placeholders import fill_part, meanings, unfilled
+from ..resolve.placeholders import fill_part, meanings, on_one_machine, unfilled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 _INTERFACE = "IFACE_NAME"
-_LOOPBACK = "127.0.0.1"
 _USUAL = {
     "node": "all of it is on this machine",
     "port": "the usual one",
@@ -83,10 +82,7 @@ def _meanings(
     found = meanings(names, deployment, all_parts)
     if len({part.node for part in all_parts}) > 1:
         return found
-    return {
-        name: each.replace(default=_LOOPBACK) if each.kind == "node" else each
-        for name, each in found.items()
-    }
+    return {name: on_one_machine(each, all_parts) for name, each in found.items()}
 
 
 def _value(

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..resolve.endpoints import fill_json, fill_text, names_in
+from ..resolve.endpoints import names_in
 from ..resolve.parts import parts as parts_of
-from ..resolve.placeholders import meaning
+from ..resolve.placeholders import fill_part, meaning, on_one_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from ..model.deployment import ProcessPlan
     from ..model.part import ConfigFile, Part
     from . import Brief
 
-_LOOPBACK = "127.0.0.1"
 OPERATOR = "operator"  # the layer of words in which a dollar sign is a dollar sign
 
 
 def filled_parts(brief: Brief, directory: str) -> tuple[Part, ...]:
     """The parts that can be started, with every placeholder filled; files are in ``directory``.
 
-    On one machine all reach each other over the loopback address; of several machines the
-    operator gives the addresses. Raises UsageError for what nobody gave.
+    On one machine all reach each other over the loopback address, or the one that a server
+    listens on; of several machines the operator gives the addresses. Raises UsageError for what
+    nobody gave.
     """
     if not startable(brief):
         raise UsageError(
@@ -37,15 +36,14 @@ def filled_parts(brief: Brief, directory: str) -> tuple[Part, ...]:
         values = {}
         for name in recipe_names(part):
             stands = meaning(name, brief.deployment, everything)
+            stands = on_one_machine(stands, everything) if alone else stands
             if stands.kind == "file":
                 values[name] = f"{directory}/{file_name(part, name)}"
-            elif stands.kind == "node" and alone:
-                values[name] = _LOOPBACK
             elif stands.default is not None:
                 values[name] = stands.default
             else:
                 unfilled.append(name)
-        found.append(_filled(part, values))
+        found.append(fill_part(part.replace(files=used_files(part)), values))
     _refuse(tuple(dict.fromkeys(unfilled)))
     return tuple(found)
 
@@ -117,36 +115,6 @@ def _texts_in(value: object) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for each in value:
             yield from _texts_in(each)
-
-
-def _filled(part: Part, values: Mapping[str, str]) -> Part:
-    """A part with its placeholders filled, and only the files that it reads."""
-    files = tuple(
-        file.replace(content=fill_json(file.content, values)) for file in used_files(part)
-    )
-    if part.plan is None:
-        return part.replace(
-            argv=tuple(fill_text(word, values) for word in part.argv),
-            env=tuple((name, fill_text(value, values)) for name, value in part.env),
-            files=files,
-        )
-    plan = _filled_plan(part.plan, values)
-    env = tuple(plan.env.items())
-    return part.replace(plan=plan, argv=tuple(plan.argv), env=env, files=files)
-
-
-def _filled_plan(plan: ProcessPlan, values: Mapping[str, str]) -> ProcessPlan:
-    arguments = tuple(
-        (flag, tokens, source)
-        if source.layer == OPERATOR
-        else (flag, tuple(fill_text(token, values) for token in tokens), source)
-        for flag, tokens, source in plan.arguments
-    )
-    variables = tuple(
-        (name, value if source.layer == OPERATOR else fill_text(value, values), source)
-        for name, value, source in plan.variables
-    )
-    return plan.replace(arguments=arguments, variables=variables)
 
 
 def _refuse(unfilled: tuple[str, ...]) -> None:

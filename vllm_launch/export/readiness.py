@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..resolve.placeholders import local_address
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..model.deployment import Deployment, ProcessPlan
@@ -12,7 +14,6 @@ _READY_DEFAULT = 600  # seconds that vLLM itself waits for its engine
 _LEAST = 3600  # weights that are there already, compiled and captured for the first time
 _SPARE = 600  # what comes before the engine and after it
 DOWNLOAD = 250  # MB/s, of a hub cache that is still empty
-_TLS = ("--ssl-certfile", "--ssl-keyfile")
 _GRACE = 120  # seconds to answer what was asked before
 
 
@@ -34,24 +35,13 @@ def startup_seconds(deployment: Deployment, plan: ProcessPlan) -> int:
     return -(-max(_LEAST, needed) // 60) * 60
 
 
-def encrypted(plan: ProcessPlan) -> bool:
-    """Whether a server answers over TLS alone."""
-    return any(flag.partition("=")[0] in _TLS for flag, _, _ in plan.arguments)
-
-
 def health_url(part: Part) -> str | None:
     """Where a server says on its own machine that it is ready; None for what never does."""
     if part.port is None or part.plan is None or part.plan.value("--uds"):
         return None
-    scheme = "https" if encrypted(part.plan) else "http"
-    return f"{scheme}://{_own_address(part)}:{part.port}/health"
-
-
-def _own_address(part: Part) -> str:
-    host = (part.plan.value("--host") if part.plan else None) or ""
-    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
+    scheme = "https" if part.plan.encrypted else "http"
+    host = local_address(part)
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{part.port}/health"
 
 
 def stop_seconds(part: Part) -> int:

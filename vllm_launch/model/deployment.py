@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .taxonomy import Companion
 
 
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+_TLS = ("--ssl-certfile", "--ssl-keyfile")
+
+
 class ProcessPlan(Record):
     """What one node runs.
 
@@ -48,6 +52,17 @@ class ProcessPlan(Record):
     def env(self) -> dict[str, str]:
         """The variables that the command is given, by name."""
         return {name: value for name, value, _ in self.variables}
+
+    @property
+    def address(self) -> str:
+        """The one address that it answers at; "" where it is every one, or not known yet."""
+        host = (self.value("--host") or "").removeprefix("[").removesuffix("]")
+        return "" if host in _EVERY_ADDRESS or "$" in host else host
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether it answers over TLS alone."""
+        return any(flag.partition("=")[0] in _TLS for flag, _, _ in self.arguments)
 
     def value(self, flag: str) -> str | None:
         """The value of a flag, or None where it is absent or has none."""

@@ -34,7 +34,6 @@ class Disaggregated(Resolution):
             for role in ROLES
         ]
         processes = tuple(self._member(plan, rank) for plan in plans for rank in plan.ranks)
-        ports = {p.role: p.value("--port") for p in processes}
         override = self.recipe.strategy_overrides.get(self.strategy.name)
         router = (override.router if override else None) or self.strategy.router
         return self.assembled(
@@ -44,7 +43,7 @@ class Disaggregated(Resolution):
                 router.policy,
                 router.intra_node_data_parallel_size,
                 plans,
-                {role: port for role, port in ports.items() if port},
+                processes,
             ),
             router_port=router.port,
             router_source=router.where if router.where.file else self.strategy.where,

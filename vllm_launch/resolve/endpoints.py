@@ -61,6 +61,12 @@ def fill_text(text: str, values: Mapping[str, str]) -> str:
     return re.sub(_PATTERN, value, text)
 
 
+def fill_host(text: str, values: Mapping[str, str]) -> str:
+    """A word of a URL with the known placeholders replaced: an IPv6 address is in brackets."""
+    found = fill_text(text, values)
+    return f"[{found}]" if found != text and _is_version_6(found) else found
+
+
 def _is_version_6(text: str) -> bool:
     """Whether a value is an IPv6 address: nothing else has two colons and is made of these."""
     digits = text.partition("%")[0]

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from ..model.part import SERVERS, Meaning, Part
-from .endpoints import fill_json, fill_process, fill_store, fill_text, names_in, names_in_json
+from .endpoints import (
+    fill_host,
+    fill_json,
+    fill_process,
+    fill_store,
+    fill_text,
+    names_in,
+    names_in_json,
+)
 from .parts import router_port
 
 TYPE_CHECKING = False
@@ -56,6 +64,19 @@ def address_parts(all_parts: Sequence[Part]) -> dict[str, Part]:
         if first.role == "instance":
             found.setdefault("VLLM_INSTANCE_1", first)
     return found
+
+
+def local_address(part: Part) -> str:
+    """Where a part is found on its own machine."""
+    return (part.plan.address if part.plan is not None else "") or "127.0.0.1"
+
+
+def on_one_machine(meaning: Meaning, all_parts: Sequence[Part]) -> Meaning:
+    """What a placeholder stands for where all parts are on the same machine."""
+    if meaning.kind != "node":
+        return meaning
+    part = next(part for part in all_parts if part.name == meaning.part)
+    return meaning.replace(default=local_address(part))
 
 
 def _meaning(
@@ -119,8 +140,10 @@ def fill_part(part: Part, values: Mapping[str, str]) -> Part:
         return part.replace(
             plan=plan, argv=tuple(plan.argv), env=tuple(plan.env.items()), files=files
         )
+    # The toy proxy makes URLs of the addresses, each a word of its own.
+    fill_word = fill_host if part.role == "proxy" else fill_text
     return part.replace(
-        argv=tuple(fill_text(word, values) for word in part.argv),
+        argv=tuple(fill_word(word, values) for word in part.argv),
         env=tuple((name, fill_text(value, values)) for name, value in part.env),
         text=fill_text(part.text, values),
         files=files,

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..model.deployment import ProcessPlan
     from ..model.recipe import Recipe
     from ..model.source import Arguments, Variables
     from ..model.strategy import Strategy
@@ -205,15 +206,18 @@ def on_own_node(variables: Variables, pool: PoolPlan, rank: int) -> Variables:
 
 
 def router_command(
-    policy: str, pinned: int | None, pools: Sequence[PoolPlan], ports: dict[str, str]
+    policy: str, pinned: int | None, pools: Sequence[PoolPlan], processes: Sequence[ProcessPlan]
 ) -> str:
-    """The router's shell command; ``ports`` are the pools' HTTP ports by role."""
+    """The router's shell command, before the pools' processes."""
     lines = [f"vllm-router --policy {policy}", "--vllm-pd-disaggregation"]
     for pool in pools:
         entries = pool.nodes if pool.mode == "dep" else 1
-        port = ports.get(pool.role, _PORTS[pool.role])
+        of_pool = [process for process in processes if process.role == pool.role]
+        ports = (port for process in of_pool if (port := process.value("--port")))
+        port = next(ports, _PORTS[pool.role])
+        scheme = "https" if any(process.encrypted for process in of_pool) else "http"
         lines += [
-            f"--{pool.role} http://{node_address(pool.role, i)}:{port}"
+            f"--{pool.role} {scheme}://{node_address(pool.role, i)}:{port}"
             for i in range(1, entries + 1)
         ]
     size = pinned or max((p.local_ranks for p in pools if p.mode == "dep"), default=1)

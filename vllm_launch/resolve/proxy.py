@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 def proxy(deployment: Deployment, all_parts: Sequence[Part], port: int, host: str = "") -> Part:
     """The proxy before the very servers that the router would ask.
 
-    Raises UsageError where there are no pools.
+    Raises UsageError where there are no pools, or none that it could ask.
     """
     if deployment.deploy_type != "pd_cluster":
         raise UsageError(
             "the toy proxy stands between prefill and decode, and this deployment has no pools",
             hint="give --strategy pd_cluster",
+        )
+    if any(plan.encrypted for plan in deployment.processes):
+        raise UsageError(
+            "the toy proxy asks over http:// alone, and the servers answer over TLS",
+            hint="leave --ssl-certfile and --ssl-keyfile out, or use the router",
         )
     argv = ["python3", "$TOY_PROXY", "--port", str(port), *(("--host", host) if host else ())]
     for pool, role in (("prefiller", "prefill"), ("decoder", "decode")):

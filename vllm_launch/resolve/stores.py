@@ -62,7 +62,8 @@ def instance_router(store: KvStore, instances: int, first: ProcessPlan) -> str |
         return None
     port = first.value("--port") or store.vllm.port
     lines = [f"vllm-router --policy {store.router.policy}"]
-    lines += [f"--backend-url http://$VLLM_INSTANCE_{i}:{port}" for i in range(1, instances + 1)]
+    urls = f"{'https' if first.encrypted else 'http'}://$VLLM_INSTANCE_"
+    lines += [f"--backend-url {urls}{i}:{port}" for i in range(1, instances + 1)]
     lines += ["--host $ROUTER_HOST", "--port $ROUTER_PORT", "--cache-threshold 0.5"]
     lines += ["--balance-abs-threshold 4", "--balance-rel-threshold 1.1"]
     return " \\\n    ".join(lines)

@@ -42,11 +42,10 @@ def of_process(process: ProcessPlan, port: int | None = None, host: str | None =
     socket = process.value("--uds")
     if socket:
         return Address(socket=socket)
-    flags = {flag.partition("=")[0] for flag, _, _ in process.arguments}
     return Address(
         host=reached(host if host is not None else process.value("--host")),
         port=process.number("--port") or port or PORT,
-        secure="--ssl-certfile" in flags or "--ssl-keyfile" in flags,
+        secure=process.encrypted,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..readiness import encrypted
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +14,7 @@ _PERIOD = 10
 
 def server_probes(plan: ProcessPlan, port: int, startup: int) -> dict[str, Any]:
     """The probes of a server: none but the first may end it before it has started."""
-    check = _health(port, encrypted(plan))
+    check = _health(port, plan.encrypted)
     return {
         "startupProbe": _startup(check, startup),
         "readinessProbe": {**check, "periodSeconds": 10, "timeoutSeconds": 5},

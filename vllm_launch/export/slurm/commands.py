@@ -6,7 +6,6 @@ from ...errors import UsageError
 from ...model.part import SERVERS
 from ...model.record import Record
 from ..filling import OPERATOR, has_foreign_path, used_files
-from ..readiness import encrypted
 from .words import literal, with_names
 
 TYPE_CHECKING = False
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 # Where each listens, if its own words do not say so.
 _USUAL_PORTS = {"etcd": 2379, "nats": 4222, "master": 50051}
 _PORT_FLAGS = ("--port", "-rpc_port", "--rpc_port")
-_ANY_ADDRESS = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 - compared with, not listened on
 
 
 class Wait(Record):
@@ -112,16 +110,13 @@ def _waits(part: Part, node: int, by_name: dict[str, Part]) -> Iterator[Wait]:
 
 
 def _wait(part: Part, node: int, port: int) -> Wait:
-    host, over_tls = "", False
-    if part.plan is not None:
-        host = part.plan.value("--host") or ""
-        over_tls = encrypted(part.plan)
+    plan = part.plan
     return Wait(
         name=part.name,
         node=node,
         port=port,
-        health=part.role in SERVERS and not over_tls,
-        host="" if host in _ANY_ADDRESS else host,
+        health=plan is not None and not plan.encrypted,
+        host=plan.address if plan is not None else "",
     )
 
 
