@@ -536,7 +536,8 @@ def test_what_is_printed_is_what_is_started(servers: Servers) -> None:
     ran = next(line for line in asked if line[0] == "run")
     assert ran == json.loads(printed.out)[1:]
     assert ran[:6] == [
-        "run", "-d", "--name", "vllm-qwen3-8b", "--label", "vllm-launch.server=qwen3-8b",
+        "run", "-d", "--name", "vllm-qwen3-8b",
+        "--label", f"vllm-launch.server={os.getuid()}/qwen3-8b",
     ]  # fmt: skip
     servers.operator.run("stop")
 
@@ -576,6 +577,53 @@ def test_a_container_of_the_same_name_that_is_not_ours_is_left(servers: Servers)
         found["Config"]["Labels"] = {}
         path.write_text(json.dumps(found))
     assert servers.states() == {"qwen3-8b": "dead"}
+
+
+_STRANGERS = {"theirs": "postgres", "vllm-launch.server": f"{os.getuid() + 1}/qwen3-8b"}
+
+
+def stranger(servers: Servers, name: str) -> dict[str, bytes]:
+    """The files of a container that somebody else has, and that has ended."""
+    directory = servers.directory / "containers"
+    directory.mkdir()
+    identity = "5" * 64
+    config = {"Image": "postgres", "Labels": _STRANGERS}
+    found = {"Id": identity, "Name": f"/{name}", "pid": 2**22, "Config": config}
+    (directory / f"{identity}.json").write_text(json.dumps(found))
+    (directory / f"{identity}.end").write_text("0")
+    (directory / f"{identity}.log").write_text("their secret\n")
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "state"),
+    [
+        pytest.param(("--detach",), 4, {}, id="detached"),
+        pytest.param(("--detach", "--wait"), 4, {}, id="detached and waited for"),
+        pytest.param(("--wait",), 125, {"qwen3-8b": "dead"}, id="in the foreground"),
+        pytest.param(("--detach", "--name", "mydb"), 4, {}, id="by its own name"),
+        pytest.param(("--wait", "--name", "mydb"), 125, {"mydb": "dead"}, id="likewise"),
+    ],
+)
+def test_a_strangers_container_is_neither_read_nor_removed(
+    servers: Servers, words: tuple[str, ...], status: int, state: dict[str, str]
+) -> None:
+    name = "mydb" if "mydb" in words else "vllm-qwen3-8b"
+    theirs = stranger(servers, name)
+    ran = servers.serve("--runtime", "docker", *words)
+    assert ran.status == status
+    assert f'docker: Conflict. The container name "/{name}" is already in use' in ran.err
+    assert servers.states() == state
+    told = [ran.out + ran.err]
+    for kept in state:
+        for command in (("logs",), ("status",), ("verify", "--name"), ("stop",)):
+            done = servers.operator.run(*command, kept)
+            told.append(done.out + done.err)
+        assert told[1].endswith("is already in use\n")  # its log, and not theirs
+    assert "secret" not in "".join(told)
+    assert servers.states() == {}
+    directory = servers.directory / "containers"
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == theirs
 
 
 def test_a_container_in_the_foreground_gets_signals(servers: Servers) -> None:

@@ -49,12 +49,11 @@ def test_a_healthy_log_goes_through_the_stages() -> None:
         ),
         pytest.param(
             "(APIServer pid=1) INFO [entry.py:140] Starting vLLM server on http://[::]:8000",
-            Progress(stage="server", detail="http://[::]:8000", bound="http://[::]:8000"),
-            id="bound",
+            Progress(stage="server", detail="http://[::]:8000"), id="bound",
         ),
         pytest.param(
             "INFO [launcher.py:1] Starting vLLM API server 0 on http://0.0.0.0:9000",
-            Progress(stage="server", detail="http://0.0.0.0:9000", bound="http://0.0.0.0:9000"),
+            Progress(stage="server", detail="http://0.0.0.0:9000"),
             id="bound, as releases before said it",
         ),
         pytest.param(
@@ -68,6 +67,29 @@ def test_a_line_says_how_far(line: str, progress: Progress) -> None:
     assert reader.take(line)
     assert reader.progress == progress
     assert not reader.take(line)
+
+
+OWN = "(APIServer pid=7) INFO 12-01 03:20:11 [entry.py:140] Starting vLLM server on http://[::]:80"
+OTHERS = (
+    "INFO 12-01 [logger.py:39] Received request chatcmpl-Starting vLLM server on http://a:1 : p",
+    "INFO 12-01 [logger.py:39] Received request chatcmpl-] Starting vLLM server on http://a:1 : p",
+    "Starting vLLM server on http://a:1",
+    "INFO 12-01 [logger.py:39] Starting vLLM server on unix:/a",
+)
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_what_a_client_says_is_no_address(line: str) -> None:
+    reader = Reader()
+    reader.take(line)
+    assert reader.bound == ""
+
+
+def test_the_first_address_is_the_servers_own() -> None:
+    reader = Reader()
+    for line in (OWN, OWN.replace("[::]", "10.99.7.2")):
+        reader.take(line)
+    assert reader.bound == "http://[::]:80"
 
 
 def test_a_slower_worker_does_not_turn_it_back() -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.running.conftest import Playing
 from tests.running.player import Play
 from vllm_launch.running.address import Address, parsed
+from vllm_launch.running.listening import is_here
 from vllm_launch.running.process import Identity, identity_of
 from vllm_launch.running.readiness import Progress
 from vllm_launch.running.waiting import Server, wait
@@ -144,9 +145,39 @@ def test_without_a_health_path_the_models_do(play: Playing, key: str | None) -> 
 
 def test_the_address_that_was_bound_is_asked(play: Playing, nowhere: Address) -> None:
     bound = play().url
-    process = Process(nowhere, log=("x", f"INFO Starting vLLM server on {bound}"))
+    process = Process(nowhere, log=("x", f"INFO [entry.py:140] Starting vLLM server on {bound}"))
     assert wait(process, ignore, 60, 60).ready
     assert process.address == parsed(bound)
+
+
+@pytest.mark.parametrize(
+    "said", ["http://10.99.7.2:18666", "http://example.com", "http://127.0.0.1:x", "http://[::"]
+)
+def test_an_address_elsewhere_is_not_asked(nowhere: Address, said: str) -> None:
+    """A client may have written it into the log, and a key would be sent there."""
+    process = Process(nowhere, log=(f"INFO [a.py:1] Starting vLLM server on {said} : params",))
+    assert wait(process, ignore, 0.3, 60).what == "not ready after 0.3 s: nothing listens there"
+    assert process.address == nowhere
+
+
+def test_where_the_planned_address_answers_no_other_is_asked(play: Playing) -> None:
+    planned, said = play(), play()
+    line = f"INFO [a.py:1] Starting vLLM server on {said.url}"
+    process = Process(parsed(planned.url), log=(line,))
+    assert wait(process, ignore, 60, 60).ready
+    assert (process.address, said.asked) == (parsed(planned.url), [])
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True),
+        (os.uname().nodename, True), ("192.0.2.7", False), ("2001:db8::7", False),
+        ("localhost.example", False), ("127.1", False), ("", False),
+    ],
+)  # fmt: skip
+def test_which_hosts_are_this_machine(host: str, here: bool) -> None:
+    assert is_here(host) is here
 
 
 def test_what_a_log_says_while_it_is_looked_at_counts(play: Playing) -> None:

@@ -117,7 +117,7 @@ def names_of(name: str, settings: Settings) -> dict[str, str]:
     """What the container of a kept server is called, and the label that it is found by."""
     return {
         "name": settings["name"] or f"vllm-{name}",
-        "label": f"{engine.LABEL}={name}",
+        "label": engine.label(name),
     }
 
 

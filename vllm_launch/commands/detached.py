@@ -61,7 +61,7 @@ def _test_detached(kept: Kept, job: Job, settings: Settings) -> None:
 
 def _end(kept: Kept) -> None:
     if kept.container is not None:
-        engine.stop(kept.container, SECONDS)
+        engine.stop(kept.container, kept.name, SECONDS)
     elif kept.server is not None:
         end(kept.server, SECONDS)
 
@@ -72,7 +72,7 @@ def _end_detached(name: str) -> None:
     if kept is not None:
         _end(kept)
         if kept.container is not None:
-            engine.remove(kept.container)
+            engine.remove(kept.container, kept.name)
         state.forget(name)
 
 
@@ -86,7 +86,7 @@ def _in_container(job: Job) -> Kept:
     container = job.kept.container
     assert container is not None
     if done.returncode != 0:
-        engine.remove(container)
+        engine.remove(container, job.kept.name)
         state.forget(job.kept.name)
         raise CheckFailed(
             f"{container.engine} did not start it, and ended with status {done.returncode}",

@@ -69,10 +69,12 @@ def read_log(kept: Kept) -> Log:
 
     if kept.container is not None:
         try:
-            done = engine.ask(*engine.logs(kept.container))
+            words = engine.logs(kept.container, kept.name)
+            if words:
+                done = engine.ask(*words)
+                return Log(lines=tuple((done.stdout + done.stderr).splitlines()))
         except engine.EngineSilent:
             return Log()
-        return Log(lines=tuple((done.stdout + done.stderr).splitlines()))
     try:
         with open(state.log_path(kept.name), "rb") as stream:
             return read(stream)

@@ -96,4 +96,4 @@ def _end_container(kept: Kept) -> None:
     with suppress(engine.EngineSilent):
         found = engine.inspect(kept.container, kept.name)
         if found is not None and found.running:
-            engine.stop(kept.container, SECONDS)
+            engine.stop(kept.container, kept.name, SECONDS)

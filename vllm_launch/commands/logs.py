@@ -27,8 +27,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     if kept.container is not None:
         from ..launch import become
 
-        words = engine.logs(kept.container, follow=bool(settings["follow"]))
-        become(words, dict(os.environ), os.environ.get("PATH"))
+        words = engine.logs(kept.container, kept.name, follow=bool(settings["follow"]))
+        if words:
+            become(words, dict(os.environ), os.environ.get("PATH"))
     path = state.log_path(kept.name)
     try:
         with open(path, "rb") as stream:

@@ -32,7 +32,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
     else:
         remark(f"# {kept.name} was not running: {now.detail}\n")
     if kept.container is not None:
-        engine.remove(kept.container)
+        engine.remove(kept.container, kept.name)
     state.forget(kept.name)
     return 0
 
@@ -40,7 +40,7 @@ def run(invocation: Invocation, settings: Settings) -> int:
 def _end(kept: Kept, seconds: int) -> None:
     """Raises LaunchError where it does not end, or is another user's."""
     if kept.container is not None:
-        engine.stop(kept.container, seconds)
+        engine.stop(kept.container, kept.name, seconds)
         forced = False
     elif kept.server is None:
         raise UsageError(f"{kept.name} is about to be started", hint="try again in a moment")

@@ -109,5 +109,5 @@ def _is_over(kept: Kept) -> bool:
     if now.runs or now.state == "unknown":
         return False
     if kept.container is not None:
-        engine.remove(kept.container)
+        engine.remove(kept.container, kept.name)
     return True

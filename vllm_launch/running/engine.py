@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .state import Container
 
-LABEL = "vllm-launch.server"  # of each container that this launcher keeps, with the server's name
+_LABEL = "vllm-launch.server"
 _SECONDS = 20.0
 
 
@@ -56,6 +56,15 @@ def ask(engine: str, *words: str, seconds: float = _SECONDS) -> subprocess.Compl
         raise EngineSilent(f"cannot run {engine}: {error.strerror}") from None
 
 
+def label(server: str) -> str:
+    """The label of the container that is kept for a server, of this user's and no other's."""
+    return f"{_LABEL}={_whose(server)}"
+
+
+def _whose(server: str) -> str:
+    return f"{os.getuid()}/{server}"
+
+
 def inspect(container: Container, server: str) -> Inspected | None:
     """A container that was started for a server; None where there is none, or another's.
 
@@ -74,7 +83,7 @@ def inspect(container: Container, server: str) -> Inspected | None:
         raise EngineSilent(
             f"{container.engine} describes {container.name} in no known form"
         ) from None
-    return _inspected(found, state) if labels.get(LABEL) == server else None
+    return _inspected(found, state) if labels.get(_LABEL) == _whose(server) else None
 
 
 def _is_absent(complaint: str) -> bool:
@@ -92,31 +101,52 @@ def _inspected(found: dict[str, Any], state: dict[str, Any]) -> Inspected:
     )
 
 
-def stop(container: Container, seconds: int) -> None:
-    """End a container: SIGTERM, and after so many seconds SIGKILL. Raises EngineSilent."""
-    target = container.id or container.name
-    done = ask(container.engine, "stop", "-t", str(seconds), target, seconds=seconds + _SECONDS)
+def own(container: Container, server: str) -> str:
+    """The id of a server's container; "" where there is none: of its name may be another's.
+
+    Raises EngineSilent where that cannot be said.
+    """
+    if container.id:
+        return container.id
+    found = inspect(container, server)
+    return found.id if found is not None else ""
+
+
+def stop(container: Container, server: str, seconds: int) -> None:
+    """End a server's container: SIGTERM, and after so many seconds SIGKILL. Raises EngineSilent."""
+    if not (known := own(container, server)):
+        return
+    done = ask(container.engine, "stop", "-t", str(seconds), known, seconds=seconds + _SECONDS)
     if done.returncode != 0 and not _is_absent(done.stderr):
         raise EngineSilent(f"{container.engine}: {last_line(done.stderr)}")
 
 
-def remove(container: Container) -> None:
-    """Take away a container that has ended. Raises EngineSilent."""
-    ask(container.engine, "rm", container.id or container.name)
+def remove(container: Container, server: str) -> None:
+    """Take away a server's container that has ended. Raises EngineSilent."""
+    if known := own(container, server):
+        ask(container.engine, "rm", known)
 
 
-def logs(container: Container, *, follow: bool = False) -> list[str]:
-    """The command that prints a container's log."""
-    return [
-        container.engine, "logs", *(("-f",) if follow else ()), container.id or container.name,
-    ]  # fmt: skip
+def logs(container: Container, server: str, *, follow: bool = False) -> list[str]:
+    """The command that prints the log of a server's container; none where there is no container.
+
+    Raises EngineSilent.
+    """
+    known = own(container, server)
+    return [container.engine, "logs", *(("-f",) if follow else ()), known] if known else []
 
 
-def follower(container: Container) -> subprocess.Popen[bytes]:
-    """A process that prints a container's log as it comes. Raises EngineSilent."""
+def follower(container: Container, server: str) -> subprocess.Popen[bytes] | None:
+    """A process that prints a container's log as it comes; None where there is no container.
+
+    Raises EngineSilent.
+    """
+    words = logs(container, server, follow=True)
+    if not words:
+        return None
     try:
         process = subprocess.Popen(  # noqa: S603 - our own words
-            logs(container, follow=True),
+            words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -28,10 +28,10 @@ class File(Server):
     """A server whose log is a file here."""
 
     watched = True
-    follows_log = True
 
     def __init__(self, kept: Kept) -> None:
         super().__init__(address_of(kept))
+        self.follows_log = kept.ready is None  # since then, its address is known
         self._kept = kept
         self._log = _Tail(state.log_path(kept.name))
 
@@ -133,7 +133,9 @@ class InContainer(Server):
     def lines(self) -> list[str]:
         """What its log has had since the last call."""
         try:
-            self._log = self._log or follower(self._container)
+            self._log = self._log or follower(self._container, self._kept.name)
+            if self._log is None:
+                return []
             assert self._log.stdout is not None
             data = os.read(self._log.stdout.fileno(), _CHUNK)
         except (OSError, EngineSilent):

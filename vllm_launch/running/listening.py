@@ -24,3 +24,20 @@ def is_anothers(address: Address, server: Identity) -> bool:
         return False
     session = (server, *process.session_of(server))
     return not any(listening & sockets(str(each.pid)) for each in session)
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine: by its name, or by an address that it has."""
+    import os
+    import socket
+
+    if host in ("localhost", os.uname().nodename):
+        return True
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.inet_pton(family, host)  # no other name is looked up
+        with socket.socket(family, socket.SOCK_STREAM) as one:
+            one.bind((host, 0))
+    except OSError:
+        return False
+    return True

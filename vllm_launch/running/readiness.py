@@ -13,6 +13,9 @@ STAGES = ("start", "weights", "compile", "kv cache", "graphs", "server", "ready"
 _LONGEST = 1 << 16  # characters of a line that are looked at: the arguments may be long
 _ARGUMENTS = "non-default args:"
 
+# Behind the prefix of its own line: what clients say stands in a log as well.
+_BOUND = r"^[^]]*\] Starting vLLM (?:API )?server(?: \d+)? on (?P<a>https?://\S+)"
+
 # Stage, a part of every such line, the pattern, and what is said of it.
 _SIGNS = (
     ("start", "vLLM API server version", r"vLLM API server version (?P<a>\S+)", "vLLM {a}"),
@@ -38,7 +41,7 @@ _SIGNS = (
     ),
     ("graphs", "Graph capturing finished", r"finished in (?P<a>\d+) secs", "captured in {a} s"),
     ("server", "init engine", r"took (?P<a>[\d.]+) s(?:econds)?", "engine made in {a} s"),
-    ("server", "Starting vLLM ", r"Starting vLLM (?:API )?server(?: \d+)? on (?P<a>\S+)", "{a}"),
+    ("server", "Starting vLLM ", _BOUND, "{a}"),
     ("ready", "Application startup complete", r"startup complete()", ""),
 )  # fmt: skip
 
@@ -50,7 +53,6 @@ class Progress(Record):
     detail: str = ""
     done: int = 0  # of ``of`` steps within the stage, where it counts them
     of: int = 0
-    bound: str = ""  # the address that it says it listens on
 
 
 class Reader:
@@ -63,7 +65,8 @@ class Reader:
             (stage, hint, re.compile(pattern), text) for stage, hint, pattern, text in _SIGNS
         ]
         self.progress = Progress()
-        self.arguments = ""  # as the server wrote them, last
+        self.bound = ""  # the address that it says it listens on, first
+        self.arguments = ""  # as the server wrote them, first
         self.cache_tokens: int | None = None
 
     def take(self, line: str) -> bool:
@@ -72,7 +75,7 @@ class Reader:
         Several workers tell the same: a stage that is over does not begin again.
         """
         text = line[:_LONGEST]
-        if _ARGUMENTS in text:
+        if not self.arguments and _ARGUMENTS in text:
             self.arguments = text.partition(_ARGUMENTS)[2].strip()
         for stage, hint, pattern, words in self._signs:
             if hint not in text:
@@ -89,13 +92,13 @@ class Reader:
         if stage == "kv cache" and "tokens" in words:
             self.cache_tokens = int(match["a"].replace(",", "")[:15])
         values = {name: _plain(value or "") for name, value in match.groupdict().items()}
-        bound = values["a"] if "server" in words + stage and "://" in values.get("a", "") else ""
+        if not self.bound and match.re.pattern == _BOUND:
+            self.bound = values["a"]
         self.progress = Progress(
             stage=stage,
             detail=words.format(**values),
             done=int(values.get("done", "0")[:9]),
             of=int(values.get("of", "0")[:9]),
-            bound=bound or before.bound,
         )
         return self.progress != before
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..errors import UsageError
 from ..model.record import Record
 from .address import parsed
 from .http import Asked, NoReply, exchange
-from .listening import NOT_ITS_OWN, is_anothers
+from .listening import NOT_ITS_OWN, is_anothers, is_here
 from .readiness import Progress, Reader
 
 TYPE_CHECKING = False
@@ -84,8 +85,6 @@ def wait(
         read_log()
         if ended:
             return Waited(ready=False, what=ended, dead=True, seconds=monotonic() - began)
-        if server.follows_log and reader.progress.bound:
-            server.address = parsed(reader.progress.bound)
         if looks.ready() and not server.ended():
             read_log()  # what it said since, and before it was ready
             return Waited(
@@ -94,6 +93,8 @@ def wait(
                 arguments=reader.arguments,
                 cache_tokens=reader.cache_tokens,
             )
+        if server.follows_log and reader.bound:
+            server.address = _bound(reader.bound, server.address)
         if looks.hangs:
             return Waited(ready=False, what=looks.hangs, seconds=monotonic() - began)
         if seconds is not None and monotonic() - began >= seconds:
@@ -102,6 +103,18 @@ def wait(
         tell(reader.progress)
         pause = next(pauses, pause)
         sleep(pause)
+
+
+def _bound(text: str, planned: Address) -> Address:
+    """Where a log says that its server listens; the planned address where that is elsewhere.
+
+    Clients write into logs too, and what is asked there is sent a key.
+    """
+    try:
+        found = parsed(text)
+    except UsageError:
+        return planned
+    return found if found.host == planned.host or is_here(found.host) else planned
 
 
 class _Looks:
