@@ -10,7 +10,7 @@ from vllm_launch.commandline import parse, split
 from vllm_launch.commands.retry import next_command, retried
 from vllm_launch.diagnose import SYMPTOMS, Diagnosis
 from vllm_launch.diagnose.started import started_by
-from vllm_launch.diagnose.symptom import Try
+from vllm_launch.diagnose.symptom import NEXT_PORT, Try
 from vllm_launch.options import COMMANDS, GLOBAL
 
 STARTED = "# started as: vllm-launch serve M --tp 8 --hardware h200 -- --max-model-len 9 --x\n"
@@ -26,6 +26,11 @@ def test_the_launchers_own_line_is_the_command_whatever_else_names_a_model():
 def test_without_it_the_servers_arguments_name_the_model():
     line = "non-default args: {'model_tag': '/data/M', 'model': '/data/M'}"
     assert started_by([line]) == ("serve", "/data/M")
+
+
+def test_the_servers_arguments_name_its_port_too():
+    line = "non-default args: {'model_tag': '/data/M', 'port': 8765, 'model': '/data/M'}"
+    assert started_by(["vllm serve M", line]) == ("serve", "M", "--port", "8765")
 
 
 def test_a_log_that_names_nothing_has_no_command():
@@ -123,6 +128,14 @@ OTHERS = {
     ),
     "the very command that failed: a variable": (
         "serve M -e NCCL_DEBUG=INFO", Try(options=("--env", "NCCL_DEBUG=INFO")), "",
+    ),
+    "the next port": ("serve M", Try(options=("--port", NEXT_PORT)), "serve M --port 8001"),
+    "the next port after an option's": (
+        "serve M --port 9000 --tp 2", Try(options=("--port", NEXT_PORT)),
+        "serve M --tp 2 --port 9001",
+    ),
+    "the next port after a flag's": (
+        "serve M -- --port=9000", Try(options=("--port", NEXT_PORT)), "serve M --port 9001",
     ),
     "a line that cannot be read": ("serve M --no-such-option", CHECK, ""),
 }  # fmt: skip

@@ -78,7 +78,7 @@ EXPECTED = {
     ),
     "cpu-memory": (
         "CPU_MEMORY",
-        "vllm-launch serve /data/tiny-model -- --gpu-memory-utilization 0.87",
+        "vllm-launch serve /data/tiny-model --port 8765 -- --gpu-memory-utilization 0.87",
     ),
     "tp-heads": (
         "TP_HEADS",
@@ -366,3 +366,24 @@ def test_there_is_a_sample_for_every_symptom():
 def test_a_healthy_log_says_nothing():
     lines = (Path(__file__).parent / "healthy.log").read_text().splitlines()
     assert diagnose(lines) == ()
+
+
+ONCE = {
+    "a name that the hub does not have": (
+        "RepositoryNotFoundError: 401 Client Error.",
+        "Repository Not Found for url: https://huggingface.co/api/models/a/b.",
+        "If you are trying to access a private or gated repo, make sure you are authenticated",
+        "HF_NAME",
+    ),
+    "shared memory is no disk": (
+        "NCCL WARN Call to posix_fallocate failed : No space left on device",
+        "Error while creating shared memory segment /dev/shm/n, error: No space left on device",
+        "SHM",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ONCE.values(), ids=ONCE)
+def test_a_failure_is_not_told_as_another_as_well(case):
+    *lines, code = case
+    assert [each.symptom.code for each in diagnose(lines)] == [code]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..commandline import parse, split
+from ..diagnose.symptom import NEXT_PORT
 from ..model.flags import is_flag, long
 from ..options import COMMANDS, GLOBAL
 from ..render.shell import quote
@@ -44,6 +45,8 @@ def retried(started: Sequence[str], step: Try) -> tuple[str, ...]:
         return ()
     target = next(command for command in COMMANDS if command.name == step.subcommand)
     changed = _step(target, step.options)
+    if changed.get("port") == NEXT_PORT:
+        changed["port"] = str(_port(failed.given, passed) + 1)
     given = _changed(_taken(failed.given, target), changed)
     flags = [*(_SETS[name] for name in changed if name in _SETS), *filter(is_flag, step.flags)]
     after = [*_without(passed, flags), *step.flags] if target.passes_on else []
@@ -58,7 +61,18 @@ def retried(started: Sequence[str], step: Try) -> tuple[str, ...]:
     )
 
 
-def _step(target: Command, options: Sequence[str]) -> Mapping[str, Any]:
+def _port(given: Mapping[str, Any], passed: Sequence[str]) -> int:
+    """The HTTP port of the launch that failed; vLLM's own where nothing sets it."""
+    said = [given.get("port", "")]
+    for word, follower in zip(passed, (*passed[1:], ""), strict=False):
+        flag, _, joined = long(word).partition("=")
+        if flag == "--port":
+            said.append(joined or follower)
+    ports = [int(text) for text in said if text.isdecimal() and int(text[:6]) < 65535]
+    return ports[-1] if ports else 8000
+
+
+def _step(target: Command, options: Sequence[str]) -> dict[str, Any]:
     """The options of a step, by their names."""
     read = parse((target.name, *(("MODEL",) if target.argument else ()), *options))
     assert read is not None  # a test holds every step to it

@@ -21,12 +21,18 @@ __all__ = ["SYMPTOMS", "Diagnosis", "Try", "diagnose"]
 
 SYMPTOMS: tuple[Symptom, ...] = (*MEMORY, *PLAN, *GPUS, *NETWORK, *HUB, *CONTAINERS)
 _LONGEST = 4096  # characters of a line that are looked at
+# What was typed or asked, and is no word of the server's own.
+_OTHERS = (
+    r"# started as: |\b(?:Received request|Generated response) \S+"
+    r"|\bRequest \S+ (?:details|JSON body):"
+)
 
 
 def diagnose(lines: Iterable[str]) -> tuple[Diagnosis, ...]:
     """The known failures in a log, the likely cause first; each kind of failure once."""
     import re
 
+    others = re.compile(_OTHERS)
     waiting = [(symptom, re.compile(symptom.pattern, re.IGNORECASE)) for symptom in SYMPTOMS]
     found: list[Diagnosis] = []
     for number, line in enumerate(lines, 1):
@@ -36,7 +42,7 @@ def diagnose(lines: Iterable[str]) -> tuple[Diagnosis, ...]:
         lower = text.lower()
         for entry in [each for each in waiting if each[0].hint in lower]:
             symptom, pattern = entry
-            match = pattern.search(text)
+            match = None if others.search(text) else pattern.search(text)
             if match is None:
                 continue
             waiting.remove(entry)

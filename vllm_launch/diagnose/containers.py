@@ -30,6 +30,23 @@ CONTAINERS = (
         next=Try(subcommand="explain"),
     ),
     Symptom(
+        code="IMAGE_TAG",
+        hint="pull access denied",
+        pattern=r"pull access denied",
+        what="the registry has no such image, or wants a login for it",
+        remedy="Name an image that it has, or log in to it.",
+        next=Try(subcommand="explain"),
+    ),
+    Symptom(
+        code="NAME_BUSY",
+        hint="the container name",
+        pattern=r"Conflict\. The container name \"/?(?P<name>[\w.-]+)\" is already in use"
+        r"|the container name \"(?P<podmans>[\w.-]+)\" is already in use",
+        what="a container has that name",
+        remedy="Remove it where it is not needed any more, or take another name.",
+        next=lambda values: Try(options=("--name", f"{values.get('name') or values['podmans']}-2")),
+    ),
+    Symptom(
         code="ENGINE",
         hint="docker",
         pattern=r"(?:permission denied|Cannot connect).*(?:Docker daemon|docker\.sock)"

@@ -33,6 +33,31 @@ GPUS = (
         next=_LOOK,
     ),
     Symptom(
+        code="DRIVER_CUDA",
+        hint="unsupported toolchain",
+        pattern=r"PTX was compiled with an unsupported toolchain",
+        what="kernels were compiled by a newer CUDA than the driver knows",
+        remedy="Update it (CUDA 13 needs r580), or use an image for an older CUDA.",
+        next=_LOOK,
+    ),
+    Symptom(
+        code="DRIVER_LOADED",
+        hint="version mismatch",
+        pattern=r"(?:NVML|nvml).*version mismatch|Driver/library version mismatch",
+        what="the driver was updated, and the kernel still has the one before",
+        remedy="Restart the machine, or load the driver's modules anew.",
+        next=Try(instead="cat /proc/driver/nvidia/version"),
+    ),
+    Symptom(
+        code="COMPILER",
+        hint="ptxas",
+        pattern=r"ptxas fatal\s*: Value '\w+' is not defined",
+        what="the CUDA toolkit here is older than the GPU's generation",
+        remedy="Use the recipe's image, whose toolkit knows it, or name a newer one in "
+        "TRITON_PTXAS_PATH.",
+        next=Try(options=("--runtime", "docker")),
+    ),
+    Symptom(
         code="CVD_UUID",
         hint="invalid literal for int",
         pattern=r"invalid literal for int\(\) with base 10: '(?:GPU|MIG)-",
@@ -49,9 +74,18 @@ GPUS = (
         next=Try(subcommand="detect"),
     ),
     Symptom(
+        code="MASK",
+        hint="duplicate gpu detected",
+        pattern=r"Duplicate GPU detected",
+        what="two ranks were given the same GPU",
+        remedy="Name as many different ones as there are ranks, in the mask or with --gpus.",
+        next=Try(subcommand="detect"),
+    ),
+    Symptom(
         code="IMEX",
         hint="imex",
-        pattern=r"no IMEX channel|IMEX.*(?:fail|not (?:found|running|initialized))",
+        pattern=r"^(?!.*(?:fall(?:s|ing)? ?back))"
+        r".*(?:no IMEX channel|IMEX.*(?:fail|not (?:found|running|initialized)))",
         what="memory shared between trays needs IMEX channels, and there are none",
         remedy="Start nvidia-imex with the driver's own configuration.",
         next=Try(instead="sudo systemctl start nvidia-imex"),
@@ -118,6 +152,7 @@ GPUS = (
             next=Try(subcommand="detect"),
         )
         for hint, pattern in (
+            ("nvidia driver", r"Found no NVIDIA driver on your system"),
             ("device type", r"Failed to infer device type"),
             ("device string", r"Device string must not be empty"),
             ("shared object", r"lib(?:cuda|nvidia-ml)\.so\S*: cannot open shared object"),

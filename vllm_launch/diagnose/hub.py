@@ -5,11 +5,26 @@ from __future__ import annotations
 from .symptom import Symptom, Try
 
 HUB = (
+    *(
+        Symptom(
+            code="HF_NAME",
+            hint=hint,
+            pattern=pattern,
+            what="the hub has no such model, or hides it from this token",
+            remedy="Look at the name; a private one needs a token.",
+            next=Try(subcommand="explain"),
+        )
+        for hint, pattern in (
+            ("model identifier", r"is not a local folder and is not a valid model identifier"),
+            ("repositorynotfounderror", r"RepositoryNotFoundError"),
+            ("repository not found", r"Repository Not Found for url"),
+        )
+    ),
     Symptom(
         code="HF_GATED",
         hint="gated",
-        pattern=r"gated repo|GatedRepoError|awaiting a review from the repo authors"
-        r"|restricted and you are not in the authorized list",
+        pattern=r"access (?:a )?gated repo|GatedRepoError|awaiting a review from the repo authors"
+        r"|restricted and you are not in the authorized list|is a gated repository",
         what="the model is gated, and this token has no access to it",
         remedy="Ask for access on the model's page, then hand a token on by name.",
         next=Try(instead="hf auth login"),
@@ -17,20 +32,31 @@ HUB = (
     Symptom(
         code="HF_GATED",
         hint="401",
-        pattern=r"401 Client Error|Invalid (?:user|username or) (?:token|password)"
+        pattern=r"^(?!.*RepositoryNotFound).*401 Client Error"
+        r"|Invalid (?:user|username or) (?:token|password)"
         r"|Invalid credentials in Authorization header",
         what="the hub refused the token, or there was none",
         remedy="Export a token that is valid; the launcher hands it on by name.",
         next=Try(instead="hf auth login"),
     ),
+    *(
+        Symptom(
+            code="HF_OFFLINE",
+            hint=said,
+            pattern=said,
+            what="the hub is not to be asked, and the model is not in the cache",
+            remedy="Download it first, or unset HF_HUB_OFFLINE.",
+            next=Try(instead="unset HF_HUB_OFFLINE"),
+        )
+        for said in ("outgoing traffic has been disabled", "offline mode is enabled")
+    ),
     Symptom(
         code="HF_OFFLINE",
-        hint="offline",
-        pattern=r"(?:outgoing traffic has been disabled|HF_HUB_OFFLINE|LocalEntryNotFoundError)"
-        r"|offline mode is enabled",
-        what="the hub is not to be asked, and the model is not in the cache",
-        remedy="Download it first, or unset HF_HUB_OFFLINE.",
-        next=Try(instead="unset HF_HUB_OFFLINE"),
+        hint="locate the file on the hub",
+        pattern=r"trying to locate the file on the Hub and we cannot find",
+        what="the hub cannot be reached, and the model is not in the cache",
+        remedy="Mend the network or the proxy, or copy the model into the cache.",
+        next=Try(subcommand="check"),
     ),
     Symptom(
         code="HF_OFFLINE",
@@ -40,15 +66,6 @@ HUB = (
         what="the hub cannot be reached, and the model is not in the cache",
         remedy="Mend the network or the proxy, or copy the model into the cache.",
         next=Try(subcommand="check"),
-    ),
-    Symptom(
-        code="HF_NAME",
-        hint="model identifier",
-        pattern=r"is not a local folder and is not a valid model identifier"
-        r"|RepositoryNotFoundError|404 Client Error.*huggingface",
-        what="the hub has no such model, or hides it from this token",
-        remedy="Look at the name; a private one needs a token.",
-        next=Try(subcommand="explain"),
     ),
     Symptom(
         code="MODEL_INCOMPLETE",
@@ -70,6 +87,14 @@ HUB = (
     ),
     Symptom(
         code="MODEL_INCOMPLETE",
+        hint="backend tokenizer",
+        pattern=r"Couldn't instantiate the backend tokenizer",
+        what="the model has no tokenizer that can be read, or a package that reads it is missing",
+        remedy="Have the missing files downloaded anew; check names them.",
+        next=Try(subcommand="check"),
+    ),
+    Symptom(
+        code="MODEL_INCOMPLETE",
         hint="does not appear to have",
         pattern=r"does not appear to have a file named",
         what="a file of the model is missing",
@@ -79,7 +104,8 @@ HUB = (
     Symptom(
         code="HF_BUSY",
         hint="429",
-        pattern=r"429 Client Error|429 Too Many Requests",
+        pattern=r"(?:HfHubHTTPError|huggingface).*\b429\b"
+        r"|\b429 (?:Client Error|Too Many).*huggingface",
         what="the hub takes no more requests from here for now",
         remedy="Wait, and log in: with a token more are taken.",
         next=Try(instead="hf auth login"),
@@ -103,9 +129,26 @@ HUB = (
     Symptom(
         code="DISK",
         hint="no space left on device",
-        pattern=r"No space left on device|\[Errno 28\]|os error 28",
+        pattern=r"^(?!.*(?:/dev/shm|shared memory|posix_fallocate|/psm_|/torch_|/sem\.))"
+        r".*(?:No space left on device|\[Errno 28\]|os error 28)",
         what="the disk is full",
         remedy="Free space, or put the hub's cache elsewhere.",
         next=Try(instead="export HF_HOME=/large/disk"),
+    ),
+    Symptom(
+        code="DISK",
+        hint="disk quota exceeded",
+        pattern=r"Disk quota exceeded",
+        what="this user may write no more to that disk",
+        remedy="Free space, or put the hub's cache elsewhere.",
+        next=Try(instead="export HF_HOME=/large/disk"),
+    ),
+    Symptom(
+        code="DISK",
+        hint="read-only file system",
+        pattern=r"Read-only file system",
+        what="the server writes to a place that can only be read",
+        remedy="Put the caches where it may write: HF_HOME and VLLM_CACHE_ROOT say where.",
+        next=Try(options=("--env", "VLLM_CACHE_ROOT=/tmp/vllm")),
     ),
 )

@@ -70,6 +70,14 @@ MEMORY = (
         next=_what_is_free,
     ),
     Symptom(
+        code="GPU_BUSY",
+        hint="error in memory profiling",
+        pattern=r"Error in memory profiling",
+        what="another process gave memory of a GPU back while vLLM measured what is free",
+        remedy="Start it anew once nothing else comes or goes on its GPUs; detect names what does.",
+        next=Try(subcommand="detect"),
+    ),
+    Symptom(
         code="CPU_MEMORY",
         hint="available memory on node",
         pattern=r"Available memory on node \S+ \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on "
@@ -108,7 +116,7 @@ MEMORY = (
         code="SHM",
         hint="shared memory",
         pattern=r"insufficient shared memory|unable to (?:allocate|open|resize) shared memory"
-        r"|shared memory.*No space left on device",
+        r"|shared memory.*No space left on device|creating shared memory segment /dev/shm",
         what="shared memory (/dev/shm) is too small for the ranks to talk to each other",
         remedy="Make it larger; a container needs --ipc=host or --shm-size 16g.",
         next=Try(instead="sudo mount -o remount,size=16G /dev/shm"),
@@ -117,7 +125,7 @@ MEMORY = (
         code="SHM",
         hint="no space left on device",
         pattern=r"No space left on device: '?/(?:psm_|dev/shm|torch_|sem\.)"
-        r"|/dev/shm.*No space left on device",
+        r"|/dev/shm.*No space left on device|posix_fallocate failed ?: No space left",
         what="shared memory (/dev/shm) is full",
         remedy="Make it larger; a container needs --ipc=host or --shm-size 16g.",
         next=Try(instead="sudo mount -o remount,size=16G /dev/shm"),
@@ -141,7 +149,8 @@ MEMORY = (
     Symptom(
         code="GPU_MEMORY",
         hint="out of memory",
-        pattern=r"(?:CUDA|HIP|XPU) out of memory|OutOfMemoryError|hipErrorOutOfMemory",
+        pattern=r"(?:CUDA|HIP|XPU) out of memory|OutOfMemoryError|hipErrorOutOfMemory"
+        r"|(?:CUDA|HIP) error: out of memory|Cuda failure (?:\d+ )?'out of memory'",
         what="a GPU ran out of memory while the model was loaded or warmed up",
         remedy="Plan with more GPUs or a smaller precision: fit says which would do.",
         next=Try(subcommand="fit"),
@@ -161,5 +170,35 @@ MEMORY = (
         what=_KILLED,
         remedy=_LESS,
         next=Try(subcommand="check"),
+    ),
+    Symptom(
+        code="KV_HOST_RAM",
+        hint="failed core proc",
+        pattern=r"Failed core proc\(s\): \{[^}]*: -9\b",
+        what=_KILLED,
+        remedy=_LESS,
+        next=Try(subcommand="check"),
+    ),
+    Symptom(
+        code="KV_HOST_RAM",
+        hint="allocate memory",
+        pattern=r"DefaultCPUAllocator: can't allocate memory",
+        what="the host has no memory left for what the server asks of it",
+        remedy=_LESS,
+        next=Try(subcommand="check"),
+    ),
+    *(
+        Symptom(
+            code="THREADS",
+            hint=hint,
+            pattern=pattern,
+            what="the limit on processes and threads was met",
+            remedy="Raise it before the server is started; a container has --pids-limit.",
+            next=Try(instead="ulimit -u 65536"),
+        )
+        for hint, pattern in (
+            ("new thread", r"can't start new thread"),
+            ("pthread_create", r"pthread_create failed"),
+        )
     ),
 )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from .symptom import Symptom, Try
+from .symptom import NEXT_PORT, Symptom, Try
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_PORT = 8000
-
 
 def _next_port(values: Mapping[str, str]) -> Try:
-    port = int(values.get("port") or _PORT)
+    port = int(values["port"])
     return Try(options=("--port", str(port + 1 if port < 65535 else 8000)))
 
 
@@ -20,7 +18,8 @@ NETWORK = (
     Symptom(
         code="PORT_BUSY",
         hint="address already in use",
-        pattern=r"on address \('[^']*', (?P<port>\d+)\): address already in use",
+        pattern=r"(?:on address \('[^']*', |bind host port(?: for)? \S*?:|listen tcp[46]? \S*?:)"
+        r"(?P<port>\d+)\b.*address already in use",
         what="another process listens on the port",
         remedy="End it (vllm-launch check names it), or take another port.",
         next=_next_port,
@@ -36,10 +35,38 @@ NETWORK = (
     Symptom(
         code="PORT_BUSY",
         hint="address already in use",
-        pattern=r"Address already in use|EADDRINUSE|\[Errno 98\]",
+        pattern=r"EADDRINUSE|server socket has failed|ZMQError|tcp://|gloo",
+        what="another process listens on a port by which the ranks or servers find each other",
+        remedy="End it: check names it, and every port of the plan.",
+        next=Try(subcommand="check"),
+    ),
+    Symptom(
+        code="PORT_BUSY",
+        hint="address already in use",
+        pattern=r"^(?!.*Retrying with a new port).*Address already in use",
         what="another process listens on a port of the plan",
         remedy="End it (vllm-launch check names it), or take another port.",
-        next=_next_port,
+        next=Try(options=("--port", NEXT_PORT)),
+    ),
+    *(
+        Symptom(
+            code="PORT_RIGHTS",
+            hint=hint,
+            pattern=pattern,
+            what="this user may not listen on a port below 1024",
+            remedy="Take a higher one.",
+            next=Try(options=("--port", "8000")),
+        )
+        for hint, pattern in (
+            (
+                "permission denied",
+                (
+                    r"on address \('[^']*', \d+\b.*\): permission denied"
+                    r"|PermissionError: \[Errno 13\] Permission denied\s*$"
+                ),
+            ),
+            ("privileged port", r"cannot expose privileged port"),
+        )
     ),
     Symptom(
         code="NIXL_HOST",

@@ -21,7 +21,17 @@ def _length(values: Mapping[str, str]) -> Try | None:
     return Try(flags=("--max-model-len", length)) if length.isdecimal() else None
 
 
+def _quantization(values: Mapping[str, str]) -> Try | None:
+    name = values["name"]
+    return Try(flags=("--quantization", name)) if name != "None" else None
+
+
 _ASK = Try(subcommand="check")
+
+_FAILED = (
+    r"(?:device-side assert|an illegal memory access|misaligned address"
+    r"|unspecified launch failure)"
+)
 
 PLAN = (
     Symptom(
@@ -94,19 +104,35 @@ PLAN = (
     ),
     Symptom(
         code="PARSER_UNKNOWN",
-        hint="invalid tool call parser",
-        pattern=r"invalid tool call parser: (?P<name>\S+)",
+        hint="parser",
+        pattern=r"invalid tool call parser: |Tool parser '[^']*' not found",
         what="this vLLM has no such tool call parser",
         remedy="Use the recipe's image or a newer vLLM, or serve without tool calls.",
         next=Try(options=("--no-feature", "tool_calling")),
     ),
     Symptom(
         code="PARSER_UNKNOWN",
-        hint="invalid reasoning parser",
-        pattern=r"invalid reasoning parser: (?P<name>\S+)",
+        hint="parser",
+        pattern=r"invalid reasoning parser: |Reasoning parser '[^']*' not found",
         what="this vLLM has no such reasoning parser",
         remedy="Use the recipe's image or a newer vLLM, or serve without it.",
         next=Try(options=("--no-feature", "reasoning")),
+    ),
+    Symptom(
+        code="NIXL_SIDES",
+        hint="compatibility hash mismatch",
+        pattern=r"NIXL compatibility hash mismatch",
+        what="prefill and decode servers are not alike, and cannot hand KV cache on",
+        remedy="Give both the same vLLM, model, precision, KV cache and attention backend.",
+        next=Try(subcommand="explain"),
+    ),
+    Symptom(
+        code="QUANTIZATION",
+        hint="does not match the quantization",
+        pattern=r"model config \((?P<name>[\w-]+)\) does not match the quantization",
+        what="--quantization names another method than the checkpoint was made with",
+        remedy="Name the checkpoint's own, or leave the flag out.",
+        next=_quantization,
     ),
     Symptom(
         code="CONNECTOR_UNKNOWN",
@@ -179,7 +205,8 @@ PLAN = (
     Symptom(
         code="VLLM_MISSING",
         hint="vllm",
-        pattern=r"vllm: (?:command )?not found|No module named '?vllm'?\b|vllm is not on PATH",
+        pattern=r"vllm: (?:command )?not found|No module named '?vllm'?(?![.\w])"
+        r"|vllm is not on PATH",
         what="vLLM is not installed here",
         remedy="Install it, or run the recipe's image.",
         next=Try(options=("--runtime", "docker")),
@@ -268,15 +295,21 @@ PLAN = (
         next=Try(options=("--env", "VLLM_ENGINE_READY_TIMEOUT_S=3600")),
         consequence=True,
     ),
-    Symptom(
-        code="KERNEL",
-        hint="error: ",
-        pattern=r"(?:CUDA|HIP) error: (?:device-side assert|an illegal memory access"
-        r"|misaligned address|unspecified launch failure)",
-        what="a kernel failed on a GPU; where it is told is later than where it was",
-        remedy="Have kernels run one at a time, for a traceback that names the right one.",
-        next=Try(options=("--env", "CUDA_LAUNCH_BLOCKING=1")),
-        consequence=True,
+    *(
+        Symptom(
+            code="KERNEL",
+            hint=hint,
+            pattern=pattern,
+            what="a kernel failed on a GPU; where it is told is later than where it was",
+            remedy="Have kernels run one at a time, for a traceback that names the right one.",
+            next=Try(options=("--env", variable)),
+            consequence=True,
+        )
+        for hint, pattern, variable in (
+            ("cuda error: ", rf"CUDA error: {_FAILED}", "CUDA_LAUNCH_BLOCKING=1"),
+            ("hip error: ", rf"HIP error: {_FAILED}", "AMD_SERIALIZE_KERNEL=3"),
+            ("access fault", r"Memory access fault by GPU node", "AMD_SERIALIZE_KERNEL=3"),
+        )
     ),
     Symptom(
         code="ENGINE_DEAD",

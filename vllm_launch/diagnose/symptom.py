@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     # What was read off a line, as changes to the command: None where the line does not say enough.
     Change: TypeAlias = Callable[[Mapping[str, str]], "Try | None"]
 
+NEXT_PORT = "+1"  # as the value of --port: the one after the launch's own
+
 
 class Try(Record):
     """What to try next: other options of the launcher, other flags of vLLM, or another command.
