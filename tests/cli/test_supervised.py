@@ -183,13 +183,34 @@ def test_one_that_dies_when_it_is_asked_is_told_with_its_status(servers: Servers
 
 def test_another_servers_answers_are_not_its_own(servers: Servers) -> None:
     """Of the same model, on the same port: as long as the new one loads, the old one is heard."""
-    assert servers.serve("--detach", "--wait", "--name", "first").status == 0
-    ran = servers.serve("--wait", "--name", "second", pause=0.1)
+    line = [str(servers.operator.bin / "vllm"), "serve", MODEL, "--port", servers.port]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        while b"startup complete" not in other.stdout.readline():
+            pass
+        ran = servers.serve("--wait", "--name", "second", pause=0.1)
+        other.terminate()
     assert ran.status == 1
     assert "ready after" not in ran.err
     assert "PORT_BUSY  line" in ran.err
-    assert servers.states() == {"first": "ready", "second": "dead"}
-    assert servers.operator.run("stop", "first").status == 0
+    assert servers.states() == {"second": "dead"}
+
+
+@pytest.mark.parametrize("how", [("--wait",), ("--detach",)], ids=" ".join)
+def test_a_place_that_another_is_to_answer_at_is_refused_while_it_loads(
+    servers: Servers, how: tuple[str, ...]
+) -> None:
+    assert servers.serve("--detach", stays_at=2).out == "qwen3-8b\n"
+    ran = servers.serve(*how)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith(
+        f"error: qwen3-8b runs already at {servers.url}\n"
+        "  end it with vllm-launch stop qwen3-8b, or give another --port\n"
+    )
+    assert servers.states() == {"qwen3-8b": "starting"}
+    assert servers.operator.run("stop").status == 0
+    assert servers.serve("--detach", "--wait").status == 0
+    assert servers.operator.run("stop").status == 0
 
 
 def test_one_that_hangs_is_ended(servers: Servers) -> None:
@@ -349,8 +370,8 @@ def test_names(servers: Servers) -> None:
         "error: qwen3-8b runs already",
         "  see vllm-launch status, end it with vllm-launch stop qwen3-8b, or give --name",
     ]
-    assert servers.serve("--detach", dies_after=0).out == "qwen3-8b-2\n"
-    servers.until(lambda: servers.states()["qwen3-8b-2"] == "dead")
+    assert servers.serve("--detach", "--host", "127.0.0.2").out == "qwen3-8b-2\n"
+    assert servers.operator.run("stop", "qwen3-8b-2").status == 0
     assert servers.operator.run("stop").err == "# qwen3-8b has ended\n"
     for words in (("stop", "none"), ("logs", "../x"), ("status", "none")):
         assert servers.operator.run(*words).status == 2

@@ -59,6 +59,14 @@ def test_a_connection_that_lingers_holds_no_port() -> None:
     assert read(("", port)).ports == (Port(port=port, taken=False),)
 
 
+@pytest.mark.parametrize("address", ["", "127.0.0.1"])
+def test_a_port_that_a_server_has_bound_and_does_not_listen_on_yet(address: str) -> None:
+    """As vLLM does while it loads: Linux lets another bind beside it."""
+    with ports.held() as port:
+        (found,) = read((address, port)).ports or ()
+    assert found == Port(port=port, address=address, taken=True)
+
+
 def test_an_address_that_is_not_here() -> None:
     (found,) = read(("203.0.113.77", 8000)).ports or ()
     assert (found.taken, found.reason) == (True, "Cannot assign requested address")

@@ -51,6 +51,7 @@ def start(
         intent=None if intent is None else reality.to_record(intent),
         line=tuple(map(concealed, line)),
     )
+    _require_place(kept, exactly=settings["name"] is not None)
     kept = state.claim(kept, _is_over, exactly=settings["name"] is not None)
     try:
         if setup is not None:
@@ -73,6 +74,24 @@ def start(
     except state.Unwritable:  # only of what has not begun
         state.forget(kept.name)
         raise
+
+
+def _require_place(kept: Kept, *, exactly: bool) -> None:
+    """Raise UsageError where another server that runs is to answer at the same place.
+
+    While that one loads nothing listens there, and this one would end only once it has loaded.
+    """
+    place = kept.url.rpartition("://")[2]
+    for other in filter(None, map(state.read, state.names())):
+        same_name = exactly and other.name == kept.name  # the claim says so
+        if not place or same_name or other.url.rpartition("://")[2] != place:
+            continue
+        if condition.condition(other).runs:
+            option = "-- --uds" if place.startswith("unix:") else "--port"
+            raise UsageError(
+                f"{other.name} runs already at {other.url}",
+                hint=f"end it with vllm-launch stop {other.name}, or give another {option}",
+            )
 
 
 def _answering(

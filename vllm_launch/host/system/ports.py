@@ -32,10 +32,12 @@ def _bound(address: str, port: int, root: str) -> Port:
         except OSError as error:
             return Port(port=port, address=address, taken=True, reason=error.strerror or str(error))
         families = [(found[0][0], str(found[0][4][0]))]
+    # Reused, an address may be bound beside a server that has bound it and does not listen yet.
+    lingering = _entries(port, root) != []
     for family, host in families:
         with socket.socket(family, socket.SOCK_STREAM) as one:
-            # As servers do: a connection that lingers is no one who listens.
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if lingering:  # as servers do: a connection that lingers is no one who listens
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 one.bind((host, port))
             except OSError as error:
@@ -82,14 +84,22 @@ def _holder(port: int, root: str) -> str:
 
 def listeners(port: int, root: str = "/") -> set[str]:
     """The sockets that listen on a TCP port, by their inodes."""
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in (read_file(root, "proc/net", table) or "").splitlines()[1:]:
-            words = line.split()
-            listens = len(words) > 9 and words[3] == _LISTEN
-            if listens and int(words[1].rpartition(":")[2], 16) == port:
-                found.add(words[9])
-    return found
+    return {words[9] for words in _entries(port, root) or () if words[3] == _LISTEN}
+
+
+def _entries(port: int, root: str) -> list[list[str]] | None:
+    """What the kernel lists of a TCP port: who listens, and connections; None where it is not said.
+
+    A socket that is bound alone is not among it.
+    """
+    tables = [read_file(root, "proc/net", table) for table in ("tcp", "tcp6")]
+    if tables[0] is None:
+        return None
+    lines = [line.split() for table in tables for line in (table or "").splitlines()[1:]]
+    return [
+        words for words in lines
+        if len(words) > 9 and int(words[1].rpartition(":")[2], 16) == port
+    ]  # fmt: skip
 
 
 def sockets(pid: str, root: str = "/") -> set[str]:
