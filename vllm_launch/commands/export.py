@@ -14,6 +14,7 @@ from ..render.shell import quote
 from ..resolve.parts import parts as parts_of
 from ..streams import answer, remark
 from .container import container_setup
+from .endpoints import endpoints_of
 from .plan import make_plan
 
 TYPE_CHECKING = False
@@ -117,6 +118,7 @@ def _brief(plan: Plan, invocation: Invocation, settings: Settings) -> Brief:
         parts=_parts(plan),
         header=tuple(_header(plan, invocation)),
         setup=container_setup(plan, settings, "docker" if settings["to"] == "compose" else None),
+        endpoints=endpoints_of(settings),
         passed_by_name=plan.passed_by_name,
         options={
             **{name: value for name, value, _ in settings if name in shown},

@@ -25,6 +25,7 @@ class Brief(Record):
     parts: tuple[Part, ...]  # in start order; what the operator filled in is filled in
     header: tuple[str, ...]  # what it is and where it came from; every file begins with it
     setup: ContainerSetup | None = None  # None: vllm runs as it is installed on the machine
+    endpoints: Mapping[str, str] = {}  # what the operator filled in, by placeholder
     passed_by_name: tuple[str, ...] = ()  # secrets: only a reference to them may be written
     options: Mapping[str, Any] = {}  # the target's own, by name; absent ones are not there
 

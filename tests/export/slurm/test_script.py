@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -15,8 +17,11 @@ from tests.cli.launcher import M3
 from tests.export.cases import ROOT, brief, deployment, layout
 from vllm_launch.errors import UsageError
 from vllm_launch.export.slurm import files
-from vllm_launch.export.slurm.runtime import INTERFACE, PROCESSES
-from vllm_launch.model.source import Source
+from vllm_launch.export.slurm.runtime import INTERFACE, PROCESSES, WAITING
+from vllm_launch.model.source import Source, paired
+from vllm_launch.resolve.endpoints import fill
+from vllm_launch.resolve.parts import parts
+from vllm_launch.resolve.placeholders import fill_part
 
 TWO_NODES = (M3, "--hardware", "h200", "--nodes", "2")
 
@@ -260,6 +265,83 @@ def test_only_what_is_asked_for_by_somebody_is_looked_up(first_node, tmp_path):
         (tmp_path / f"node-{name}").write_text(f"192.0.2.{number}")
     _, steps = first_node(script(layout("pools of the 3.1 on GB300", endpoints=False)))
     assert addresses(steps) == ["192.0.2.1", "192.0.2.2"]
+
+
+def script_with(name, **endpoints):
+    """A script with addresses of the operator's."""
+    found = layout(name, endpoints=False)
+    own = tuple(fill_part(part, endpoints) for part in parts(found))
+    found = fill(found, endpoints)
+    (file,) = files(brief(found, parts=own, setup=None, endpoints=endpoints))
+    return file.text
+
+
+POOLS = {"PREFILL_NODE_1": "fd00::1", "DECODE_NODE_1": "fd00::2"}
+
+
+def test_nothing_is_looked_up_where_every_address_is_given(first_node, tmp_path):
+    text = script_with("pools of the 3.1 on GB300", **POOLS)
+    for node in "ab":
+        (tmp_path / f"node-{node}").write_text("fd00::9")
+    done, steps = first_node(text)
+    assert (done.returncode, done.stderr, addresses(steps)) == (0, "", [])
+    assert "await healthy prefill-0 fd00::1 8100\n  await healthy decode-0 fd00::2 8200\n" in text
+
+
+def test_only_the_addresses_that_are_not_given_are_looked_up(first_node, tmp_path):
+    text = script_with("pools of the 3.1 on GB300", PREFILL_NODE_1="fd00::1")
+    (tmp_path / "node-a").write_text("fd00::9")
+    (tmp_path / "node-b").write_text("192.0.2.2")
+    _, steps = first_node(text)
+    assert addresses(steps) == ["a", "192.0.2.2"]
+    assert "DECODE_NODE_1=${addresses[1]}\n" in text
+    assert "await healthy prefill-0 fd00::1 8100\n" in text
+    assert "--prefill 'http://[fd00::1]:8100'" in text
+
+
+def test_the_interface_is_that_of_the_route_to_the_head_that_is_given():
+    text = script_with("two nodes", HEAD_IP="10.1.0.1")
+    assert "  IFACE_NAME=$(interface_to 10.1.0.1)\n" in text
+    assert "address_of" not in text
+
+
+def test_a_companion_is_awaited_at_its_machines_address():
+    assert re.search(
+        r"await open companion 10\.1\.0\.1 \d+\n", script_with("companion", HEAD_IP="10.1.0.1")
+    )
+
+
+@pytest.mark.parametrize("head", ["fd00::1", "ib-head"])
+def test_a_head_that_no_route_is_found_to_takes_an_interface(head):
+    with pytest.raises(UsageError) as caught:
+        script_with("two nodes", HEAD_IP=head)
+    assert (caught.value.message, caught.value.hint) == (
+        f"no interface can be found by the route to {head}: it is no IPv4 address",
+        "give --endpoint IFACE_NAME=…",
+    )
+    assert "interface_to" not in script_with("two nodes", HEAD_IP=head, IFACE_NAME="ib0")
+
+
+@pytest.mark.parametrize(("host", "url"), [("192.0.2.2", "192.0.2.2"), ("fd00::2", "[fd00::2]")])
+def test_on_one_node_servers_are_found_where_they_listen(host, url):
+    found = layout("pools on one node", endpoints=False)
+    more = paired((token, Source(layer="operator")) for token in ("--host", host))
+    plans = tuple(p.replace(arguments=(*p.arguments, *more)) for p in found.processes)
+    text = script(found.replace(processes=plans))
+    assert f"http://{url}:8001" in text
+    assert f"await healthy decode-0 {host} 8002\n" in text
+    assert f"VLLM_NIXL_SIDE_CHANNEL_HOST={host} " in text
+    assert "address_of" not in text
+
+
+def test_a_wait_is_over_once_an_ipv6_address_answers():
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listening:
+        port = listening.getsockname()[1]
+        done = subprocess.run(
+            ["/bin/bash", "-c", f"{WAITING}\nawait open it ::1 {port} && echo over"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.stdout == "over\n"
 
 
 def test_outside_of_a_job_it_says_how_to_submit_it(tmp_path):

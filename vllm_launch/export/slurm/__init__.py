@@ -6,10 +6,10 @@ from ...errors import UsageError
 from ...resolve.container import files_read, own_hub_cache
 from ...resolve.endpoints import names_in
 from ...resolve.parts import parts
-from ...resolve.placeholders import meaning
+from ...resolve.placeholders import address_parts, fill_part, meaning
 from .. import ExportFile, commented
 from ..filling import recipe_names
-from .commands import commands
+from .commands import Given, commands
 from .functions import function, settings, table
 from .groups import NODE, OWN, groups
 from .job import directives, main
@@ -55,8 +55,10 @@ def _refuse(brief: Brief) -> None:
 
 
 def _script(brief: Brief) -> str:
+    brief = _with_hosts(brief)
     nodes_of, values, interface = _meanings(brief)
-    made = commands(brief.parts)
+    given = _given(brief)
+    made = commands(brief.parts, given)
     nodes = 1 + max(command.node for command in made)
     grouped = groups(made, nodes_of)
     inside = [g for g in grouped if not brief.options.get("pyxis") or g.command.in_image]
@@ -67,10 +69,11 @@ def _script(brief: Brief) -> str:
         **{name: f"${{addresses[{node}]}}" for name, node in nodes_of.items()},
         **{name: quoted(value) for name, value in values.items()},
         OWN: f"${{addresses[{NODE}]}}",
-        "IFACE_NAME": '$(interface_to "${addresses[0]}")',
+        "IFACE_NAME": f"$(interface_to {_head_address(given, interface)})",
     }
-    waited = (wait.node for command in made for wait in command.waits)
-    addressed = max((*nodes_of.values(), *waited, 0 if interface else -1), default=-1) + 1
+    waited = {wait.node for command in made for wait in command.waits if not wait.host}
+    asked = {0} if interface and 0 not in given.nodes else set()
+    addressed = sorted({*nodes_of.values(), *waited, *asked})
     return "\n".join(
         (
             _head(brief, nodes),
@@ -138,6 +141,46 @@ def _meanings(brief: Brief) -> tuple[dict[str, int], dict[str, str], bool]:
             hint="give " + " ".join(f"--endpoint {name}=…" for name in unknown),
         )
     return nodes_of, values, interface
+
+
+def _with_hosts(brief: Brief) -> Brief:
+    """On one node a server that listens on one address is found at it."""
+    whole = parts(brief.deployment)
+    if len({part.node for part in whole}) > 1:
+        return brief
+    machines = address_parts(whole).items()
+    values = {n: part.plan.address for n, part in machines if part.plan and part.plan.address}
+    return brief.replace(parts=tuple(fill_part(part, values) for part in brief.parts))
+
+
+def _given(brief: Brief) -> Given:
+    """The addresses that the operator gave: a node's own is that of its first part."""
+    found: dict[str, str] = {}
+    nodes: dict[int, str] = {}
+    for name, part in address_parts(parts(brief.deployment)).items():
+        if name in brief.endpoints:
+            found.setdefault(part.name, brief.endpoints[name])
+            nodes.setdefault(part.node, brief.endpoints[name])
+    return Given(parts=found, nodes=nodes)
+
+
+def _head_address(given: Given, interface: bool) -> str:
+    """The first node's address as bash has it, to which a route is looked for.
+
+    Raises UsageError for one whose route a script could not find.
+    """
+    head = given.nodes.get(0)
+    if head is None:
+        return '"${addresses[0]}"'
+    numbers = head.split(".")
+    if interface and not (
+        len(numbers) == 4 and all(n.isascii() and n.isdecimal() for n in numbers)
+    ):
+        raise UsageError(
+            f"no interface can be found by the route to {head}: it is no IPv4 address",
+            hint="give --endpoint IFACE_NAME=…",
+        )
+    return quoted(head)
 
 
 def _used(grouped: Sequence[Group]) -> set[str]:

@@ -10,7 +10,7 @@ from .words import literal, with_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ...model.part import ConfigFile, Part
     from .words import Word
@@ -27,7 +27,14 @@ class Wait(Record):
     node: int
     port: int
     health: bool  # over HTTP; otherwise a connection is enough
-    host: str = ""  # where it listens, if not on every address
+    host: str = ""  # its address, where the operator says it; "": the one that Slurm has
+
+
+class Given(Record):
+    """Addresses that the operator gave."""
+
+    parts: Mapping[str, str] = {}  # by the part's name
+    nodes: Mapping[int, str] = {}
 
 
 class Command(Record):
@@ -49,18 +56,18 @@ class Command(Record):
         return self.role in SERVERS or self.role == "frontend"
 
 
-def commands(parts: Sequence[Part]) -> tuple[Command, ...]:
+def commands(parts: Sequence[Part], given: Given) -> tuple[Command, ...]:
     """One command for each process; companions run beside every server's machine."""
     by_name = {part.name: part for part in parts}
     hosts = tuple(dict.fromkeys(part.node for part in parts if part.role in SERVERS))
     return tuple(
-        _command(part, node, by_name)
+        _command(part, node, by_name, given)
         for part in parts
         for node in (hosts if part.role == "companion" else (part.node,))
     )
 
 
-def _command(part: Part, node: int, by_name: dict[str, Part]) -> Command:
+def _command(part: Part, node: int, by_name: dict[str, Part], given: Given) -> Command:
     words, env = _words(part), _env(part)
     if part.argv and ("=" in part.argv[0] or not part.argv[0]):
         raise UsageError(f"{part.name}: {part.argv[0]!r} is no name of a program")
@@ -70,7 +77,7 @@ def _command(part: Part, node: int, by_name: dict[str, Part]) -> Command:
         node=node,
         words=words,
         env=env,
-        waits=tuple(_waits(part, node, by_name)) if part.argv else (),
+        waits=tuple(_waits(part, node, by_name, given)) if part.argv else (),
         files=used_files(part),
         finds_program=has_foreign_path(part),
         text=part.text,
@@ -97,7 +104,7 @@ def _env(part: Part) -> tuple[tuple[str, Word], ...]:
     )
 
 
-def _waits(part: Part, node: int, by_name: dict[str, Part]) -> Iterator[Wait]:
+def _waits(part: Part, node: int, by_name: dict[str, Part], given: Given) -> Iterator[Wait]:
     """What vLLM or a router would not wait for by itself, or not for long enough."""
     for name in part.after:
         before = by_name[name]
@@ -106,17 +113,18 @@ def _waits(part: Part, node: int, by_name: dict[str, Part]) -> Iterator[Wait]:
         port = before.port if before.port is not None else _port_of(before)
         if port is not None:
             at = node if before.role == "companion" else before.node
-            yield _wait(before, at, port)
+            yield _wait(before, at, port, given)
 
 
-def _wait(part: Part, node: int, port: int) -> Wait:
+def _wait(part: Part, node: int, port: int, given: Given) -> Wait:
     plan = part.plan
+    own = plan.address if plan is not None else ""
     return Wait(
         name=part.name,
         node=node,
         port=port,
         health=plan is not None and not plan.encrypted,
-        host=plan.address if plan is not None else "",
+        host=given.parts.get(part.name) or own or given.nodes.get(node, ""),
     )
 
 

@@ -84,15 +84,29 @@ def _one_word(options: Mapping[str, Any], name: str) -> str:
 
 
 def main(
-    brief: Brief, addressed: int, caches: Sequence[str], files: Sequence[str], beside: bool
+    brief: Brief,
+    addressed: Sequence[int],
+    caches: Sequence[str],
+    files: Sequence[str],
+    beside: bool,
 ) -> str:
     """The function that runs on the first node, and the choice between it and a node's."""
     text = _MAIN.format(
         name=brief.name,
-        addresses=_ADDRESSES.format(count=addressed) if addressed else "",
+        addresses=_addresses(addressed),
         steps=_steps(brief, caches, files, beside),
     )
     return text.lstrip("\n")
+
+
+def _addresses(nodes: Sequence[int]) -> str:
+    """The lines that find the addresses of some nodes, by number; the others stay names."""
+    if not nodes:
+        return ""
+    numbers = " ".join(map(str, nodes))
+    if len(nodes) > 1 and list(nodes) == list(range(nodes[0], nodes[-1] + 1)):
+        numbers = f"{{{nodes[0]}..{nodes[-1]}}}"
+    return _ADDRESSES.format(count=nodes[-1] + 1, nodes=numbers)
 
 
 def _steps(brief: Brief, caches: Sequence[str], files: Sequence[str], beside: bool) -> str:
@@ -136,9 +150,9 @@ def _by_digest(name: str) -> str:
 
 
 _ADDRESSES = """\
-  for host in "${{hosts[@]:0:{count}}}"; do
-    address=$(address_of "$host")
-    addresses+=("$address")
+  addresses=("${{hosts[@]:0:{count}}}")
+  for node in {nodes}; do
+    addresses[node]=$(address_of "${{hosts[node]}}")
   done
 """
 
@@ -165,7 +179,7 @@ step() {{  # WHAT, options of srun
 }}
 
 job() {{
-  local list host address cache path hosts=() addresses=() status=0
+  local list node cache path hosts=() addresses=() status=0
   logs=$PWD/{name}-$SLURM_JOB_ID
   mkdir -p "$logs"
   list=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
