@@ -482,7 +482,19 @@ def test_an_option_that_does_not_exist(
         case(
             "image",
             (*DRY, "--runtime", "docker", "--image", "docker pull x"),
-            "'docker pull x' is no image reference",
+            "--image: 'docker pull x' is no image reference",
+            "write NAME:TAG or NAME@sha256:…",
+        ),
+        case(
+            "image without a runtime",
+            (*DRY, "--image", "vLLM/vllm-openai:v1"),
+            "--image: 'vLLM/vllm-openai:v1' is no image reference",
+            "write NAME:TAG or NAME@sha256:…",
+        ),
+        case(
+            "password in an image",
+            (*DRY, "--image", "reg.io/u:pa55@x/y:z"),
+            "--image: '…@x/y:z' is no image reference",
             "write NAME:TAG or NAME@sha256:…",
         ),
     ],

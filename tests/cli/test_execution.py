@@ -529,11 +529,10 @@ def test_port_and_host_are_the_native_servers_own(operator: Operator) -> None:
 
 def test_name_and_image_of_a_container(operator: Operator) -> None:
     operator.install("podman")
-    ran = operator.run(
-        *B300, "--runtime", "podman", "--name", "m3", "--image", "mirror:5000/vllm@sha256:0a"
-    )
+    image = f"mirror:5000/vllm@sha256:{'0a' * 32}"
+    ran = operator.run(*B300, "--runtime", "podman", "--name", "m3", "--image", image)
     assert ran.argv[:3] == ["run", "--name", "m3"]
-    assert ran.argv[ran.argv.index("mirror:5000/vllm@sha256:0a") + 1] == FLASH
+    assert ran.argv[ran.argv.index(image) + 1] == FLASH
 
 
 def test_amd_devices_of_a_container(operator: Operator) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.launcher import B300, FLASH, Operator
 
 SECRET = "hunter2-hunter2"
+TOKEN = "hf_abcdefghijklmnopqrstuvwxyz1234"
 DRY = (*B300, "--dry-run")
 ADDRESS = "https://127.0.0.1:1/recipes"
 
@@ -65,6 +66,8 @@ def kept(operator: Operator) -> list[str]:
         (*DRY, "--", "--otlp-traces-endpoint", f"http://me:{SECRET}@collector:4317"),
         (*DRY, "--", "--extra.connector.api_key", SECRET),
         (*DRY, "--", "--model-loader-extra-config", f'{{"aws_secret_access_key": "{SECRET}"}}'),
+        (*DRY, "--image", f"registry.example/me:{SECRET}@x/y:z"),
+        ("export", FLASH, *B300[2:], "--to", "compose", "--image", f"me:{SECRET}@x/y:z"),
         ("bench", FLASH, "--dry-run", "--", "--api-key", SECRET),
         ("bench", FLASH, "--dry-run", "--", "--header", f"Authorization=Bearer {SECRET}"),
         ("fit", FLASH, "--", "--api-key", SECRET),
@@ -85,6 +88,24 @@ def test_a_secret_on_the_line_is_not_told_and_not_kept(
     assert ran.status in (0, 2)
     assert "a bug" not in ran.err
     assert kept(operator) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-e", f"FOO={TOKEN}"),
+        ("--endpoint", f"HEAD_IP={TOKEN}"),
+        ("--", "--revision", TOKEN),
+        ("--", f"--revision={TOKEN}"),
+        ("--", "--model-loader-extra-config", f'{{"hf_token":"{TOKEN}"}}'),
+        ("--", "--model-loader-extra-config", f'{{"token":"{TOKEN}"}}'),
+    ],
+    ids=lambda words: " ".join(words).replace(TOKEN, "TOKEN"),
+)
+def test_a_token_is_known_by_its_form(operator: Operator, words: tuple[str, ...]) -> None:
+    ran = operator.run(*DRY, *words)
+    assert ran.status == 2
+    assert TOKEN not in ran.out + ran.err
 
 
 @pytest.mark.parametrize("file", ["config.yaml", "recipe"])
@@ -122,6 +143,10 @@ def test_a_secret_in_a_file_is_not_told_and_not_copied(operator: Operator, file:
         ("base_args: [--api-key, abc]", "--api-key is a secret"),
         ("base_args: [--api-key=abc]", "--api-key is a secret"),
         ("base_args: [--x, 'http://u:abc@h']", "an address with a password is a secret"),
+        (f"base_env: {{FOO: {TOKEN}}}", "the value of FOO is a secret"),
+        (f"base_args: [--revision, {TOKEN}]", "a token is a secret"),
+        ('base_args: [--x, \'{"hf_token": "abc"}\']', "JSON with a key or password is a secret"),
+        ("docker_image: reg.io/u:abc@x/y:z", "what stands before the @ is a secret"),
     ],
 )
 def test_a_recipe_holds_no_secret(operator: Operator, what: str, told: str) -> None:
@@ -135,6 +160,9 @@ def test_a_recipe_holds_no_secret(operator: Operator, what: str, told: str) -> N
     assert ran.status == 2
     assert f"{told}, and a recipe holds none" in ran.err
     assert "abc" not in ran.out + ran.err
+    linted = operator.run("recipes", "lint", str(path))
+    assert linted.status == 4
+    assert "abc" not in linted.out + linted.err
 
 
 def test_a_secret_of_the_environment_is_in_no_remark(operator: Operator) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.resolve.build import M3, deploy, own, recipe
 from vllm_launch.errors import RecipeError
-from vllm_launch.resolve.images import is_image_reference
+from vllm_launch.model.image import is_image_reference
 
 LISTED = {
     "meta": {
@@ -205,7 +205,13 @@ class TestNoReference:
     ("text", "is_one"),
     [
         ("vllm/vllm-openai:latest", True),
-        ("registry.example.org:5000/a/b-c_d:1.2@sha256:0f", True),
+        ("registry.example.org:5000/a/b-c_d:1.2@sha256:" + "0f" * 32, True),
+        ("a/b@sha512:" + "0f" * 64, True),
+        ("vllm/vllm-openai@sha256:abc", False),
+        ("a/b@sha256:" + "0F" * 32, False),
+        ("a/b@md5:" + "0f" * 32, False),
+        ("reg.io/u:pa55@x/y:z", False),
+        ("u:pa55@x", False),
         ("image", True),
         ("", False),
         ("docker pull image", False),
@@ -218,7 +224,9 @@ class TestNoReference:
         ("image:1\n", False),
         ("image:V1", True),
         ("localhost/image", True),
-        ("Host/image:1", True),
+        ("Host:443/image:1", True),
+        ("Host/image:1", False),
+        ("vLLM/vllm-openai:v1", False),
         ("VLLM/OpenAI:v1", False),
         ("Image:1", False),
         ("a//b", False),

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_launch.model.secrets import concealed, holds_password, is_secret, secret_among
+from vllm_launch.model.secrets import (
+    concealed,
+    holds_password,
+    holds_token,
+    is_secret,
+    secret_among,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,31 @@ def test_addresses_with_a_password(text: str, holds: bool) -> None:
     assert holds_password(text) is holds
 
 
+HF = "hf_abcdefghijklmnopqrstuvwxyz1234"
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        (HF, True),
+        (f"a={HF},b", True),
+        (f"sk-proj-{'aB3' * 12}-x", True),
+        (f"sk-{'a1' * 24}", True),
+        (f"ghp_{'a1' * 18}", True),
+        (f"github_pat_{'a1' * 11}_{'b2' * 29}", True),
+        ("AKIAIOSFODNN7EXAMPLE", True),
+        ("--hf-overrides", False),
+        ("hf_overrides", False),
+        ("/models/hf_checkpoint_converted_by_hand", False),
+        ("/data/sk-models-for-the-south-korean-team", False),
+        ("/data/disk-0123456789abcdef0123", False),
+    ],
+)
+def test_tokens_of_known_makers(text: str, holds: bool) -> None:
+    assert holds_token(text) is holds
+    assert ("…" in concealed(text)) is holds
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -56,6 +87,18 @@ def test_addresses_with_a_password(text: str, holds: bool) -> None:
         (["--x", '{"use_api_key": true}'], ""),
         (["--header", "Authorization: Bearer x"], "a header with a token"),
         (["--kv.password", "x"], "--kv.password"),
+        (["--revision", HF], "a token"),
+        ([f"--revision={HF}"], "a token"),
+        (["--x", f'{{"any": "{HF}"}}'], "a token"),
+        (["--x", '{"hf_token": "a"}'], "JSON with a key or password"),
+        (['--x={"hf_token":"a"}'], "JSON with a key or password"),
+        (["--x", '{"hf_token": "$HF_TOKEN"}'], ""),
+        (["--x", '{"token": "3fa85f6457174562b3fc2c96"}'], "JSON with a key or password"),
+        (["--x", '{"token": "image"}'], ""),
+        (["--x", '{"image_token": "<|vision_start_0123456789|>"}'], ""),
+        (["--x", '{"pad_token": "<|endoftext|>", "return_tokens": "yes"}'], ""),
+        (["--x", '{"eos_token": "[EOS]", "mask_token": "very_long_word_of_a_tokenizer"}'], ""),
+        (["--x.hf_token", "a"], "--x.hf_token"),
     ],
 )
 def test_secrets_among_words(words: list[str], found: str) -> None:

@@ -11,7 +11,7 @@ from _imp import source_hash  # what bytecode files are checked with, and in mem
 from .. import __version__, private
 from ..errors import RecipeError
 from ..model.problem import Problem
-from ..model.secrets import is_secret
+from ..model.secrets import holds_token, is_secret
 from .tree import MAX_BYTES, SyntaxFault
 
 TYPE_CHECKING = False
@@ -55,13 +55,14 @@ def read_past(path: str, shown: str) -> tuple[Node, list[Problem], bytes]:
 
 
 def _holds_secret(data: bytes) -> bool:
-    """Whether a file may give a value to a name that says it is a secret: it is not copied."""
+    """Whether a file may give a value to a name that says it is a secret, or has a token in it."""
     import re
 
     assigned = (
         rb"(?m)(?:^|[{\[,])[ \t]*(?:- )?[\"']?([A-Z][A-Z0-9_]*)[\"']?[ \t]*[:=][ \t]*[^\s$<#]"
     )
-    return any(is_secret(name.decode()) for name in re.findall(assigned, data))
+    named = any(is_secret(name.decode()) for name in re.findall(assigned, data))
+    return named or holds_token(data.decode("latin-1"))
 
 
 def read_bytes(path: str, shown: str) -> bytes:

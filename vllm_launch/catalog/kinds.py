@@ -7,7 +7,8 @@ arguments are the format, key by key.
 
 from __future__ import annotations
 
-from ..model.secrets import holds_password, is_secret, secret_among
+from ..model.image import holds_login
+from ..model.secrets import is_secret, secret_among, secret_in
 from ..model.source import paired
 from .reading import ABSENT, in_quotes, mismatch
 
@@ -84,6 +85,8 @@ def image(node: Node, path: str, reading: Reading) -> Any:
     value = text(node, path, reading)
     if value is not ABSENT and (not value or value[0] == "-"):
         return mismatch(node, path, reading, "a container image")
+    if value is not ABSENT and holds_login(value):
+        _secret(node, path, reading, "what stands before the @")
     return value
 
 
@@ -98,7 +101,12 @@ def flag(node: Node, path: str, reading: Reading) -> Any:
 def command(node: Node, path: str, reading: Reading) -> Any:
     """A shell command, without the line end that a YAML block leaves behind it."""
     value = text(node, path, reading)
-    return value if value is ABSENT else value.rstrip("\n")
+    if value is ABSENT:
+        return value
+    found = secret_among(value.split())
+    if found:
+        _secret(node, path, reading, found)
+    return value.rstrip("\n")
 
 
 def date(node: Node, path: str, reading: Reading) -> Any:
@@ -282,7 +290,7 @@ def variables(node: Node, path: str, reading: Reading) -> Any:
             value = word(child, below, reading)
             if value is not ABSENT:
                 place = ("text", line, column, key, "")
-                if (value and value[0] != "$" and is_secret(key)) or holds_password(value):
+                if (value and value[0] != "$" and is_secret(key)) or secret_in(value):
                     _secret(place, below, reading, f"the value of {key}")
                 found.append((key, value, reading.source(place, path)))
     return tuple(found)

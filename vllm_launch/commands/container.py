@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from ..errors import NothingFits, UsageError
+from ..model.image import is_image_reference, no_reference
 from ..resolve.container import ContainerSetup, mounts_of
-from ..resolve.images import is_image_reference
 from ..running import engine, state
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def _require_image(deployment: Deployment) -> None:
             f"no image is known for {deployment.choice.hardware.brand}", hint="give --image REF"
         )
     if not is_image_reference(image):
-        raise UsageError(f"{image!r} is no image reference", hint="write NAME:TAG or NAME@sha256:…")
+        raise UsageError(no_reference(image), hint="write NAME:TAG or NAME@sha256:…")
     if dynamo is not None and deployment.image_source.layer != "operator":
         raise UsageError(
             f"{image} has no Dynamo in it",

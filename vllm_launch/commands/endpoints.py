@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError
+from ..model.secrets import secret_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ def _value(text: str, place: str, option: str) -> dict[str, str]:
         raise UsageError(
             f"{place}: found {text!r}; expected NAME=VALUE",
             hint=f"for example {option}HEAD_IP=10.0.0.1",
+        )
+    if secret_in(value):
+        raise UsageError(
+            f"{place}: the value of {name} is a secret, and would stand in the command",
+            hint="leave it out; a variable is handed on by its name: -e NAME",
         )
     # Where a port follows an IPv6 address, brackets are put around it again.
     bare = value.removeprefix("[").removesuffix("]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import UsageError
-from ..model.secrets import SECRET_FLAGS, holds_password, is_secret, secret_among
+from ..model.secrets import SECRET_FLAGS, is_secret, secret_among, secret_in
 from ..model.source import Source
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def variables_from(texts: Sequence[str], option: str) -> tuple[Variables, tuple[
         name, equals, value = text.partition("=")
         if not name.isascii() or not name.replace("_", "a").isalnum() or name[0].isdigit():
             raise UsageError(f"{option}: {name!r} is no variable name", hint="write NAME=VALUE")
-        if equals and (is_secret(name) or holds_password(value)):
+        if equals and (is_secret(name) or secret_in(value)):
             raise UsageError(
                 f"{option}: the value of {name} would stand in the command for all to read",
                 hint=f"export {name} before, and give its name alone: -e {name}",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import UsageError
+from ..model.image import is_image_reference, told
 from ..model.part import SERVERS
 from ..resolve.container import Access, Container, container_of
-from ..resolve.images import is_image_reference
 from ..resolve.parts import parts as parts_of
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def images_of(brief: Brief) -> dict[str, str]:
         role, _, image = text.partition("=")
         if role not in roles or not is_image_reference(image):
             raise UsageError(
-                f"--part-image: found {text!r}; expected ROLE=REF",
+                f"--part-image: found {told(text)}; expected ROLE=REF",
                 hint=f"parts beside the servers here: {', '.join(roles) or 'none'}",
             )
         images[role] = image

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..errors import RecipeError
+from ..model.image import is_image_reference, no_reference
 from ..model.record import Record
 from ..preflight.target import of_image
 from ..preflight.version import is_less
-from ..resolve.images import image_for, is_image_reference
+from ..resolve.images import image_for
 from .fault import at
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def named(images: Iterable[tuple[str, Spot]]) -> Iterator[Fault]:
     for image, spot in images:
         if not is_image_reference(image):
             yield at(
-                spot, "LINT_IMAGE", "error", f"{image!r} is no image reference",
+                spot, "LINT_IMAGE", "error", no_reference(image),
                 "Write NAME:TAG or NAME@sha256:…, without a command before it.",
             )  # fmt: skip
         elif "@sha256:" not in image and not _stays(image):

@@ -9,14 +9,21 @@ if TYPE_CHECKING:
 # Variables that hold one end with such a word, and the server's flags with a variable instead.
 _WORDS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "_KEY", "_KEY_ID",
           "CREDENTIAL", "CREDENTIALS", "_PAT", "_PASS", "CONNECTION_STRING")  # fmt: skip
-_CERTAIN = ("API_KEY", "PASSWORD", "SECRET", "ACCESS_KEY")  # whatever stands around them
+# Whatever stands around them. Most that end in TOKEN alone name a text's: "eos_token".
+_CERTAIN = ("API_KEY", "PASSWORD", "SECRET", "ACCESS_KEY", "HF_TOKEN", "HUB_TOKEN", "API_TOKEN",
+            "AUTH_TOKEN", "ACCESS_TOKEN", "BEARER_TOKEN", "SESSION_TOKEN")  # fmt: skip
 _NO_SECRETS = ("TOKENIZERS_PARALLELISM", "GOOGLE_APPLICATION_CREDENTIALS")  # the last is a path
 # --hf-token alone, without a value, is none: it names the token that is saved at home.
 SECRET_FLAGS = {"--api-key": "VLLM_API_KEY", "--hf-token": "HF_TOKEN"}
 # argparse takes what is left of a flag for the flag, from where no other begins so.
 _SHORTEST = {"--api-k": "--api-key", "--hf-t": "--hf-token"}
 _NOT_IN_USERS = frozenset("\"'<>, \t\n")  # an @ behind them is another text's
-_SIGNS = ("://", "hf_", "sk-", "ghp_", "github_pat_", "AKIA", "earer ")
+_TOKENS = ("hf_", "sk-", "ghp_", "github_pat_", "AKIA")  # how well-known makers' begin
+# Names of directories may begin so too, and have no such run of letters and digits.
+_TOKEN = rf"\b({'|'.join(_TOKENS)})(?=[\w-]*?[A-Za-z0-9]{{16}})[A-Za-z0-9_-]+"
+# What is no word, under a key such as "token", of which a tokenizer has many.
+_UNDER_TOKEN = r'TOKEN":"(?=[^"]*[0-9])(?=[^"]*[A-Z])[A-Z0-9_.-]{20,}"'  # noqa: S105 - no password
+_SIGNS = ("://", "earer ", *_TOKENS)
 _HIDDEN = "…"
 
 
@@ -40,8 +47,28 @@ def holds_password(text: str) -> bool:
     return False
 
 
+def holds_token(text: str) -> bool:
+    """Whether there is a token of a well-known maker's in a text."""
+    if not any(sign in text for sign in _TOKENS):
+        return False
+    import re
+
+    return re.search(_TOKEN, text) is not None
+
+
+def secret_in(text: str) -> str:
+    """What of a text is a secret by its form; "" where nothing is."""
+    if holds_password(text):
+        return "an address with a password"
+    if "earer " in text:
+        return "a header with a token"
+    if holds_token(text):
+        return "a token"
+    return "JSON with a key or password" if "{" in text and _in_json(text) else ""
+
+
 def secret_among(words: Sequence[str]) -> str:
-    """The first of a command's words that is a secret's flag or an address with one; else ""."""
+    """The first of a command's words that is a secret's flag, or what one holds; else ""."""
     for word, follower in zip(words, (*words[1:], ""), strict=False):
         flag = secret_flag(word)
         has_value = "=" in word or (follower and follower[0] != "-")
@@ -49,12 +76,9 @@ def secret_among(words: Sequence[str]) -> str:
             return flag
         if has_value and word[:2] == "--" and _says_secret(word.partition("=")[0]):
             return word.partition("=")[0]
-        if holds_password(word):
-            return "an address with a password"
-        if "earer " in word:
-            return "a header with a token"
-        if word[:1] == "{" and _in_json(word):
-            return "JSON with a key or password"
+        found = secret_in(word)
+        if found:
+            return found
     return ""
 
 
@@ -67,7 +91,13 @@ def _in_json(text: str) -> bool:
     """Whether JSON gives text to a key that names a secret, and no placeholder."""
     upper = "".join(text.split()).upper()
     given = (rest[:1] for word in _CERTAIN for rest in upper.split(f'{word}":"')[1:])
-    return any(first not in ('"', "$", "") for first in given)
+    if any(first not in ('"', "$", "") for first in given):
+        return True
+    if 'TOKEN":"' not in upper:
+        return False
+    import re
+
+    return re.search(_UNDER_TOKEN, upper) is not None
 
 
 def concealed(text: str) -> str:
@@ -88,7 +118,7 @@ def _concealed(text: str) -> str:
 
     text = re.sub(r"(?<=://)[^\s/'\"]*@", f"{_HIDDEN}@", text)
     text = re.sub(r"(://[^\s?'\"]+\?)[^\s'\"#]+", rf"\1{_HIDDEN}", text)
-    text = re.sub(r"\b(hf_|sk-|ghp_|github_pat_|AKIA)[A-Za-z0-9_-]{16,}", rf"\1{_HIDDEN}", text)
+    text = re.sub(_TOKEN, rf"\1{_HIDDEN}", text)
     text = re.sub(r"\b([Bb]earer )[^\s'\"…]+", rf"\1{_HIDDEN}", text)
 
     def named(match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
-from ..model.secrets import SECRET_FLAGS, holds_password, is_secret, secret_flag
+from ..model.secrets import SECRET_FLAGS, is_secret, secret_flag, secret_in
 from .plan import arguments, is_on, placeholders, source_of
 from .renames import VARIABLES
 from .target import target
@@ -131,7 +131,7 @@ def _in_arguments(situation: Situation) -> Iterator[Finding]:
 
 def _in_variables(situation: Situation) -> Iterator[Finding]:
     for name, value, source in situation.process.variables:
-        if (value and "$" not in value and is_secret(name)) or holds_password(value):
+        if (value and "$" not in value and is_secret(name)) or secret_in(value):
             yield Finding(
                 severity="fail",
                 what=f"the plan holds the value of {name}",

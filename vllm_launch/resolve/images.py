@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import RecipeError
+from ..errors import RecipeError, UsageError
+from ..model.image import is_image_reference, no_reference
 from ..model.source import Source
 from .hardware import IMAGE_BRANDS
 
@@ -52,25 +53,16 @@ def _checked(image: str, where: Source) -> str:
     if is_image_reference(image):
         return image
     raise RecipeError(
-        f"{where.file}:{where.line}: {where.layer}: {image!r} is no image reference",
+        f"{where.file}:{where.line}: {where.layer}: {no_reference(image)}",
         hint="write NAME:TAG or NAME@sha256:…, without a command before it, or pass --image",
     )
 
 
-def is_image_reference(image: str) -> bool:
-    """Whether text has the shape of an image reference: [HOST/]NAME[:TAG][@DIGEST].
+def operators_image(image: str, setter: str) -> tuple[str, Source]:
+    """The image that the operator named, or a file that Slurm's containers are made of.
 
-    What engines refuse for its letters counts as none: only a host and a tag have capitals.
+    Raises UsageError for what is neither.
     """
-    allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
-    if not image or not image[0].isalnum() or any(char not in allowed for char in image):
-        return False
-    name, at, digest = image.partition("@")
-    first, slash, rest = name.partition("/")
-    if slash and (first == "localhost" or first != first.lower() or "." in first or ":" in first):
-        name = rest
-    place, slash, last = name.rpartition("/")
-    last, colon, tag = last.partition(":")
-    path = f"{place}{slash}{last}"
-    plain = path == path.lower() and ":" not in place and all(path.split("/"))
-    return plain and bool(tag) == bool(colon) and ":" not in tag and bool(digest) == bool(at)
+    if image[:1] != "/" and not is_image_reference(image):
+        raise UsageError(f"{setter}: {no_reference(image)}", hint="write NAME:TAG or NAME@sha256:…")
+    return image, Source(layer="operator", detail=setter)

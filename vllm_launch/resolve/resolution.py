@@ -7,6 +7,7 @@ from ..model.deployment import Deployment, ProcessPlan
 from ..model.source import Source
 from .arguments import first_place_last_value, last_wins
 from .features import flags_of
+from .images import operators_image
 from .presets import find, tuned, tunings
 
 TYPE_CHECKING = False
@@ -154,7 +155,7 @@ class Resolution:
         """The image and its place: the operator's, the point's, the preset's or the recipe's."""
         if self.choice.request.image is not None:
             setter = self.choice.request.setter("image", "--image")
-            return self.choice.request.image, Source(layer="operator", detail=setter)
+            return operators_image(self.choice.request.image, setter)
         for block in reversed(self.blocks):
             if block.image is not None:
                 return block.image.vllm, block.image.where

@@ -397,14 +397,17 @@ def test_with_pyxis_a_directory_that_enroot_would_take_apart_is_refused(
     )
 
 
+DIGEST = f"sha256:{'0f' * 32}"
+
+
 @pytest.mark.parametrize(
     ("image", "named"),
     [
         ("vllm/vllm-openai:v1", "vllm/vllm-openai:v1"),
         ("nvcr.io/nvidia/vllm:26.01", "nvcr.io#nvidia/vllm:26.01"),
         ("localhost:5000/vllm", "localhost:5000#vllm"),
-        ("vllm/vllm-openai:v1@sha256:0f", "vllm/vllm-openai:sha256:0f"),
-        ("quay.io/vllm/vllm@sha256:0f", "quay.io#vllm/vllm:sha256:0f"),
+        (f"vllm/vllm-openai:v1@{DIGEST}", f"vllm/vllm-openai:{DIGEST}"),
+        (f"quay.io/vllm/vllm@{DIGEST}", f"quay.io#vllm/vllm:{DIGEST}"),
         ("/shared/vllm.sqsh", "/shared/vllm.sqsh"),
     ],
 )

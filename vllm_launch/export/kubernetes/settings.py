@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...errors import UsageError
+from ...model.image import is_image_reference, no_reference, told
 from ...model.part import OTHERS
 from ...model.record import Record
-from ...resolve.images import is_image_reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _images(brief: Brief) -> dict[str, str]:
         role, _, image = text.partition("=")
         if role not in roles or role not in OTHERS or not image:
             raise UsageError(
-                f"--part-image: found {text!r}; expected ROLE=REF",
+                f"--part-image: found {told(text)}; expected ROLE=REF",
                 hint=f"parts beside the servers here: {beside}",
             )
         found[role] = _reference(image, "--part-image")
@@ -124,9 +124,7 @@ def _images(brief: Brief) -> dict[str, str]:
 
 def _reference(image: str | None, option: str) -> str:
     if image and not is_image_reference(image):
-        raise UsageError(
-            f"{option}: {image!r} is no image reference", hint="write NAME:TAG or NAME@sha256:…"
-        )
+        raise UsageError(f"{option}: {no_reference(image)}", hint="write NAME:TAG or NAME@sha256:…")
     return image or ""
 
 

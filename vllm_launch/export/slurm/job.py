@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
+from ...model.image import is_image_reference, no_reference
 from .words import quoted
 
 TYPE_CHECKING = False
@@ -133,10 +134,9 @@ def pyxis_image(image: str | None) -> str:
         raise UsageError("no image is known for this hardware", hint="give --image REF")
     if image.startswith("/"):
         return image
-    from ...resolve.images import is_image_reference
 
     if not is_image_reference(image):
-        raise UsageError(f"{image!r} is no image reference", hint="write NAME:TAG")
+        raise UsageError(no_reference(image), hint="write NAME:TAG")
     registry, slash, rest = image.partition("/")
     if slash and ("." in registry or ":" in registry or registry == "localhost"):
         return f"{registry}#{_by_digest(rest)}"
