@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +11,6 @@ import pytest
 from vllm_launch.resolve.benchmark import compared
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .launcher import Operator
 
 M3 = "MiniMaxAI/MiniMax-M3"
@@ -73,6 +72,21 @@ def test_a_result_is_kept_with_the_lock_of_its_plan(
 def test_a_benchmark_that_fails_fails(operator: Operator, vllm: dict[str, str]) -> None:
     ran = operator.run("bench", M3, "--hardware", "h200", env={**vllm, "FAILS": "7"})
     assert ran.status == 7
+    assert [path.name for path in Path(vllm["XDG_STATE_HOME"]).rglob("*.lock.json")] == []
+
+
+def test_what_the_server_calls_the_model_is_not_its_checkpoint(operator: Operator) -> None:
+    ran = operator.run("bench", M3, "--dry-run", "--model-name", "m3", "-o", "json").json
+    words = ran["benchmark"]["argv"]
+    assert words[5:9] == ["--model", M3, "--served-model-name", "m3"]
+
+
+@pytest.mark.parametrize("label", ["a/b", ".a", "a\nb", "a\x1b", "a.json", "a.lock"])
+def test_what_is_no_label(operator: Operator, vllm: dict[str, str], label: str) -> None:
+    ran = operator.run("bench", M3, "--label", label, env=vllm)
+    assert ran.error == (
+        f"error: --label: found {label!r}; expected a file's name\n  for example --label tp8\n"
+    )
 
 
 def test_requests_that_were_not_answered_are_a_failure(
@@ -165,6 +179,45 @@ def test_two_results_are_compared_with_what_their_servers_stood_on(
         "",
         "processes.server-0.argv --tp: 4 → 8",
     ]
+
+
+def kept_results(operator: Operator, tmp_path: Path, *models: str) -> None:
+    for model in models:
+        place = operator.home / ".local/state/vllm-launch/bench" / model
+        place.mkdir(parents=True)
+        results(place)
+    for path in (operator.home / ".local").rglob("*"):
+        path.chmod(0o700)
+
+
+@pytest.mark.parametrize("end", ["", ".json"])
+def test_results_are_known_by_their_labels(operator: Operator, tmp_path: Path, end: str) -> None:
+    kept_results(operator, tmp_path, "MiniMaxAI--MiniMax-M3")
+    ran = operator.run("bench", "--compare", f"a{end}", "--compare", f"b{end}")
+    assert ran.err == ""
+    assert ran.out.endswith("processes.server-0.argv --tp: 4 → 8\n")
+    (operator.cwd / "b.json").write_text('{"output_throughput": 1.5}')  # a file that is here is it
+    ran = operator.run("bench", "--compare", "a", "--compare", "b.json")
+    assert "output_throughput            1000.00        1.50   0.002  worse" in ran.out
+
+
+def test_a_label_of_two_models_is_none(operator: Operator, tmp_path: Path) -> None:
+    kept_results(operator, tmp_path, "M--1", "M--2")
+    ran = operator.run("bench", "--compare", "a", "--compare", "b")
+    place = operator.home / ".local/state/vllm-launch/bench"
+    assert ran.error.splitlines()[0] == (
+        f"error: --compare: several results are called a: {place}/M--1/a.json, {place}/M--2/a.json"
+    )
+    ran = operator.run("bench", "--compare", "c", "--compare", "b")
+    assert ran.error.splitlines()[0] == "error: cannot read c: No such file or directory"
+
+
+def test_what_is_no_number_is_not_compared(operator: Operator, tmp_path: Path) -> None:
+    first, second = results(tmp_path)
+    Path(second).write_text('{"output_throughput": NaN, "mean_ttft_ms": 1e999, "failed": 0}')
+    ran = operator.run("bench", "--compare", first, "--compare", second, "-o", "json")
+    (metric,) = ran.json["comparison"]["metrics"]
+    assert metric["name"] == "failed"
 
 
 def test_what_is_compared_and_which_way_is_better() -> None:

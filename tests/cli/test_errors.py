@@ -837,7 +837,8 @@ NOT_JSON = [
         ),
         pytest.param(
             ("bench", "--compare", "f", "--compare"), "no result",
-            "give a file that bench wrote, or vllm bench serve --save-result", id="result",
+            "give a --label, a file that bench wrote, or one of vllm bench serve --save-result",
+            id="result",
         ),
     ],
 )  # fmt: skip

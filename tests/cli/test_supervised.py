@@ -23,6 +23,7 @@ from tests.host import nvml_stub
 from tests.running.player import MODEL
 
 from .launcher import COMMAND, Host, Operator, Ran
+from .test_bench import RECORDER
 
 PLAYER = Path(__file__).parents[1] / "running" / "player.py"
 ENGINE = Path(__file__).with_name("engine.py")
@@ -149,7 +150,7 @@ def test_one_that_dies_while_loading_is_diagnosed(servers: Servers) -> None:
     assert ran.status == 3
     assert ran.out.endswith(words + "\n")
     assert "error: qwen3-8b: ended with status 3\nGPU_MEMORY  line" in ran.err
-    assert f"vllm-launch fit {MODEL}\n" in ran.err
+    assert f"vllm-launch fit {MODEL} --hardware h200\n" in ran.err
     assert servers.running() == []
     (kept,) = servers.status()
     assert (kept["state"], kept["status"], kept["detail"]) == ("dead", 3, "ended with status 3")
@@ -463,6 +464,60 @@ def test_the_gpus_it_sits_on_are_those_planned(servers: Servers, nvml: Path) -> 
     assert seen["one"][-1] == "is       GPUs        on 1"
     assert seen["two"][-1] == "DIFFERS  GPUs        on 2 (0, 1), and the plan is for 1"
     servers.operator.run("stop")
+
+
+# Asked and measured.
+
+
+def test_a_kept_server_is_asked_by_its_own_name(servers: Servers) -> None:
+    words = ("--detach", "--wait", "--variant", "fp8", "--", "--served-model-name", "mine")
+    assert servers.serve(*words).status == 0
+    operator = servers.operator
+    for asked in ((), ("--url", servers.url)):
+        body = operator.run("client", MODEL, *asked, "-o", "json").json["client"]
+        assert (body["url"], body["body"]["model"]) == (
+            f"{servers.url}/v1/chat/completions", "mine",
+        )  # fmt: skip
+    argv = operator.run("bench", MODEL, "--dry-run", "-o", "json").json["benchmark"]["argv"]
+    assert argv[3:9] == [
+        "--base-url", servers.url, "--model", f"{MODEL}-FP8", "--served-model-name", "mine",
+    ]  # fmt: skip
+    named = operator.run("client", MODEL, "--model-name", "other", "-o", "json").json["client"]
+    assert named["body"]["model"] == "other"
+    operator.run("stop")
+
+
+def test_a_results_lock_is_of_the_server_that_was_measured(servers: Servers) -> None:
+    operator, recorder = servers.operator, servers.directory / "recorder.py"
+    recorder.write_text(RECORDER)
+    play = (operator.bin / "vllm").rename(servers.directory / "play")
+    operator.script(
+        "vllm",
+        f'#!/bin/sh\nif [ "$1" = bench ]; then exec {sys.executable} {recorder} "$@"; fi\n'
+        f'exec {play} "$@"\n',
+    )
+    words = ("--detach", "--wait", "--tp", "2", "--", "--max-model-len", "4096")
+    assert servers.serve(*words).status == 0
+    bench = ("bench", MODEL, "--hardware", "h200")
+    assert operator.run(*bench, "--label", "one").status == 0
+    assert operator.run(*bench, "--tp", "4", "--label", "two").status == 0
+    compared = operator.run("bench", "--compare", "one", "--compare", "two").out
+    assert compared.endswith(
+        "Both stood on the same: recipe, choice, command, image and hardware.\n"
+    )
+    (lock,) = operator.home.rglob("one.lock.json")
+    argv = json.loads(lock.read_text())["lock"]["processes"][0]["argv"]
+    assert argv[argv.index("--tensor-parallel-size") + 1] == "2"
+    assert argv[-2:] == ["--max-model-len", "4096"]
+    path = servers.kept / "qwen3-8b" / "record.json"
+    path.write_text(path.read_text().replace('"4096"', '"2048"', 1))
+    ran = operator.run(*bench, "--label", "three")
+    assert ran.status == 0
+    assert (
+        "# no lock is kept with the result: "
+        "the command line of qwen3-8b makes another plan by now\n"
+    ) in ran.err
+    operator.run("stop")
 
 
 # No lie.

@@ -12,18 +12,20 @@ from ..render.shell import command
 from ..resolve.benchmark import bench_argv, compared
 from ..running.place import make_directory, state_directory
 from ..streams import answer, remark
-from .client import served_name, server_url
+from .client import asked_name, asked_server, served_name, server_url
 from .find import find_model
 from .secrets import refuse_secret_arguments
 
-_RESULT = "give a file that bench wrote, or vllm bench serve --save-result"
+_RESULT = "give a --label, a file that bench wrote, or one of vllm bench serve --save-result"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from ..commandline import Invocation
+    from ..running.state import Kept
     from ..settings import Settings
+    from .plan import Plan
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
@@ -34,9 +36,11 @@ def run(invocation: Invocation, settings: Settings) -> int:
         raise UsageError("bench needs a model", hint="or two results: --compare FIRST --compare …")
     refuse_secret_arguments(invocation.passed)
     found = find_model(invocation.argument, settings)
-    model = settings["model_name"] or served_name(found, settings)
-    url = server_url(settings, found.recipe.id)
-    argv = bench_argv(found.recipe.benchmark, model, url, invocation.passed)
+    kept = asked_server(settings, found.recipe.id)
+    url = server_url(settings, kept)
+    named = asked_name(found, settings, kept)
+    model = _checkpoint(kept) or served_name(found, settings)
+    argv = bench_argv(found.recipe.benchmark, model, named, url, invocation.passed)
     as_json = settings["output"] == "json"
     if settings["dry_run"]:
         answer(_record(argv) if as_json else command(argv, ()) + "\n")
@@ -47,9 +51,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
     result, beside = (os.path.join(directory, f"{name}{end}") for end in (".json", ".lock.json"))
     if os.path.lexists(result):
         raise UsageError(f"{result} is there already", hint="give another --label, or delete it")
-    locked = _keep_lock(invocation, settings, beside)
     status = _measured(argv, _environment(url), sys.stderr if as_json else None)
     there = status == 0 and os.path.exists(result)
+    locked = there and _keep_lock(kept, invocation, settings, beside)
     if there:
         remark(f"# result: {result}\n" + (f"# its lock: {beside}\n" if locked else ""))
         _demand_answers(result)
@@ -113,7 +117,12 @@ def _name(settings: Settings) -> str:
     from datetime import datetime, timezone
 
     asked = settings["label"]
-    if asked is not None and (not asked or os.sep in asked or asked.startswith(".")):
+    if asked is not None and (
+        not asked.isprintable()
+        or os.sep in asked
+        or asked.startswith(".")
+        or asked.endswith((".json", ".lock"))  # names of what is kept under others
+    ):
         raise UsageError(
             f"{settings.source('label')}: found {asked!r}; expected a file's name",
             hint="for example --label tp8",
@@ -121,23 +130,56 @@ def _name(settings: Settings) -> str:
     return str(asked or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%SZ"))
 
 
-def _keep_lock(invocation: Invocation, settings: Settings, path: str) -> bool:
-    """Write what the server stands on beside the result, as far as the same choice resolves here.
+def _checkpoint(kept: Kept | None) -> str:
+    """What a kept server was started with; "" where that is not known."""
+    from ..running.reality import from_record
 
-    A client's machine may have no GPU: then there is no lock, and that is said.
+    intent = from_record(kept.intent) if kept is not None else None
+    return intent.model if intent is not None else ""
+
+
+def _keep_lock(kept: Kept | None, invocation: Invocation, settings: Settings, path: str) -> bool:
+    """Write what the server stands on beside the result, as far as it resolves here.
+
+    A kept server is the one that its own command line makes, of another nothing is known but
+    what is chosen now. A client's machine may have no GPU: then there is no lock, and it is said.
     """
     from .container import container_setup
     from .lock import lock_of, save
     from .plan import make_plan
 
     try:
-        plan = make_plan(invocation.replace(passed=()), settings)
-        lock = lock_of(plan, container_setup(plan, settings), settings)
+        if kept is not None:
+            plan, settings = _started(kept)
+        else:
+            plan = make_plan(invocation.replace(passed=()), settings)
+        save(path, lock_of(plan, container_setup(plan, settings), settings))
     except LaunchError as error:
         remark(f"# no lock is kept with the result: {error.message}\n")
         return False
-    save(path, lock)
     return True
+
+
+def _started(kept: Kept) -> tuple[Plan, Settings]:
+    """The plan that a kept server was started by, and its settings.
+
+    Raises LaunchError where its command line makes another one by now.
+    """
+    from ..commandline import parse, split
+    from ..running.reality import from_record
+    from ..settings import settle
+    from .answering import intent_for
+    from .plan import make_plan
+
+    words, passed = split(kept.line)
+    invocation = parse(words)
+    if invocation is None:
+        raise UsageError(f"the command line of {kept.name} cannot be read")
+    settings = settle(invocation.command.options, invocation.given, os.environ)
+    plan = make_plan(invocation.replace(passed=tuple(passed or ())), settings)
+    if intent_for(plan) != from_record(kept.intent):
+        raise UsageError(f"the command line of {kept.name} makes another plan by now")
+    return plan, settings
 
 
 def _measured(argv: list[str], environment: dict[str, str], stdout: TextIO | None) -> int:
@@ -168,7 +210,7 @@ def _compare(only: str | None, settings: Settings) -> int:
             f"--compare: found {', '.join(names)}; expected two results",
             hint="for example vllm-launch bench --compare first.json --compare second.json",
         )
-    first, second = (_result(name) for name in names)
+    first, second = (_result(_kept_result(name)) for name in names)
     metrics = list(compared(first[0], second[0]))
     if not metrics:
         raise UsageError(f"{names[0]} and {names[1]} have no metric in common")
@@ -195,6 +237,21 @@ def _compare(only: str | None, settings: Settings) -> int:
     return 0
 
 
+def _kept_result(name: str) -> str:
+    """The path of a result: a file's, or a label's. Raises UsageError for one of several models."""
+    from glob import escape, glob
+
+    if os.sep in name or os.path.exists(name):
+        return name
+    file = f"{name.removesuffix('.json')}.json"
+    found = sorted(glob(os.path.join(escape(state_directory()), "bench", "*", escape(file))))
+    if len(found) > 1:
+        raise UsageError(
+            f"--compare: several results are called {name}: {', '.join(found)}", hint=_RESULT
+        )
+    return found[0] if found else name
+
+
 def _result(path: str) -> tuple[dict[str, Any], Any]:
     """A result and the lock beside it, if there is one. Raises UsageError."""
     result = _json(path)
@@ -209,7 +266,7 @@ def _json(path: str) -> Any:
     try:
         with open(path, "rb") as stream:
             content = stream.read()
-        return json.loads(content)
+        return json.loads(content, parse_constant=lambda _: None)  # NaN is no number
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", hint=_RESULT) from None
     except (ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..catalog.shelf import Found
     from ..commandline import Invocation
+    from ..running.state import Kept
     from ..settings import Settings
 
 _URL = "http://localhost:8000"
@@ -21,8 +22,9 @@ _URL = "http://localhost:8000"
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print how the model is asked."""
     found = find_model(invocation.argument or "", settings)
-    url = server_url(settings, found.recipe.id)
-    request = request_for(found.recipe, settings["model_name"] or served_name(found, settings))
+    kept = asked_server(settings, found.recipe.id)
+    url = server_url(settings, kept)
+    request = request_for(found.recipe, asked_name(found, settings, kept))
     keyed = bool(os.environ.get("VLLM_API_KEY"))
     form = settings["output"] or "text"
     if form == "json":
@@ -38,13 +40,13 @@ def run(invocation: Invocation, settings: Settings) -> int:
     return 0
 
 
-def server_url(settings: Settings, recipe_id: str) -> str:
+def server_url(settings: Settings, kept: Kept | None) -> str:
     """The server's address, without a slash at its end: the one given, else the kept server's.
 
     Raises UsageError for what is none.
     """
     if settings["url"] is None:
-        return _kept_url(recipe_id) or _URL
+        return kept.url if kept is not None else _URL
     url = str(settings["url"]).rstrip("/").removesuffix("/v1")
     if not url.startswith(("http://", "https://")) or any(c.isspace() for c in url):
         raise UsageError(
@@ -54,18 +56,30 @@ def server_url(settings: Settings, recipe_id: str) -> str:
     return url
 
 
-def _kept_url(recipe_id: str) -> str:
-    """Where the recipe's one server answers that this launcher started and that runs."""
+def asked_server(settings: Settings, recipe_id: str) -> Kept | None:
+    """The recipe's one server that this launcher started and that runs: of --url, where given."""
     from ..running import state
     from ..running.condition import condition
 
-    kept = [each for each in map(state.read, state.names()) if each is not None]
-    urls = [
-        each.url
-        for each in kept
-        if each.model == recipe_id and each.url.startswith("http") and condition(each).runs
+    place = None if settings["url"] is None else server_url(settings, None)
+    running = [
+        each
+        for each in filter(None, map(state.read, state.names()))
+        if each.model == recipe_id
+        and (each.url.startswith("http") if place is None else each.url == place)
+        and condition(each).runs
     ]
-    return urls[0] if len(urls) == 1 else ""
+    return running[0] if len(running) == 1 else None
+
+
+def asked_name(found: Found, settings: Settings, kept: Kept | None) -> str:
+    """What the server calls the model: as --model-name says, or the server's own record."""
+    from ..running.promise import from_record
+
+    named = from_record(kept.promise).models if kept is not None else ()
+    if named and settings["variant"] is None:
+        return settings["model_name"] or named[0]
+    return settings["model_name"] or served_name(found, settings)
 
 
 def served_name(found: Found, settings: Settings) -> str:

@@ -70,13 +70,17 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def bench_argv(benchmark: Any, model: str, url: str, own: Sequence[str]) -> list[str]:
-    """The command that measures a running server; the operator's own words win, being last."""
+def bench_argv(benchmark: Any, model: str, name: str, url: str, own: Sequence[str]) -> list[str]:
+    """The command that measures a running server; the operator's own words win, being last.
+
+    ``model`` is its checkpoint, for the tokenizer; ``name`` what the server calls it.
+    """
     settings = benchmark if isinstance(benchmark, dict) and benchmark else _USUAL
     given = {word.partition("=")[0] for word in own if word.startswith("--")}
     kept = (option for option in options_of(settings) if option[0] not in given)
     words = (word for option in kept for word in option)
-    return [*BENCH, "--base-url", url, "--model", model, *words, *own]
+    named = () if name == model else ("--served-model-name", name)
+    return [*BENCH, "--base-url", url, "--model", model, *named, *words, *own]
 
 
 def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Compared]:
@@ -93,5 +97,7 @@ def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Co
 
 
 def _number(value: Any) -> float | None:
+    from math import isfinite
+
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if known else None
+    return float(value) if known and isfinite(value) else None
