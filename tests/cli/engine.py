@@ -90,6 +90,16 @@ def run(words: list[str]) -> int:
     identity = f"{os.getpid():064x}"
     label, _, value = options.get("--label", ["="])[0].partition("=")
     path = KEPT / f"{identity}.json"
+    if (HERE / "no_toolkit").exists():  # it is made all the same, and stays
+        path.with_suffix(".log").touch()
+        path.with_suffix(".end").write_text("128")
+        path.write_text(json.dumps({
+            "Id": identity, "Name": f"/{name}", "pid": 2**22,
+            "Config": {"Image": words[0], "Labels": {label: value}},
+        }))  # fmt: skip
+        print('docker: Error response from daemon: could not select device driver "" with '
+              "capabilities: [[gpu]]", file=sys.stderr)  # fmt: skip
+        return 125
     if "-d" in options:
         if os.fork():
             while not path.exists():

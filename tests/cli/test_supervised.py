@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def servers(operator: Operator, tmp_path: Path) -> Iterator[Servers]:
         servers = Servers(operator, directory, port)
         yield servers
         for pid in servers.running():
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def monitor_of(kept: dict[str, Any]) -> int:
@@ -150,11 +152,17 @@ def test_one_that_dies_while_loading_is_diagnosed(servers: Servers) -> None:
     assert ran.status == 3
     assert ran.out.endswith(words + "\n")
     assert "error: qwen3-8b: ended with status 3\nGPU_MEMORY  line" in ran.err
-    assert f"vllm-launch fit {MODEL} --hardware h200\n" in ran.err
+    command = f"    vllm-launch fit {MODEL} --hardware h200\n"
+    assert command in ran.err
     assert servers.running() == []
     (kept,) = servers.status()
     assert (kept["state"], kept["status"], kept["detail"]) == ("dead", 3, "ended with status 3")
-    assert servers.operator.run("logs").out == ran.out
+    log = servers.operator.run("logs").out
+    assert (
+        log == f"# started as: {shlex.join(('vllm-launch', *servers.words('--wait')))}\n{ran.out}"
+    )
+    (servers.operator.cwd / "log").write_text(log)
+    assert servers.operator.run("diagnose", "log").out.endswith(command)
     assert servers.operator.run("stop").err == ("# qwen3-8b was not running: ended with status 3\n")
     assert servers.states() == {}
 
@@ -598,7 +606,9 @@ def test_a_container_is_started_found_and_ended(servers: Servers, engine: str) -
     assert kept["container"]["name"] == "vllm-qwen3-8b"
     assert len(kept["container"]["id"]) == 64
     assert servers.operator.run("verify").status == 0
-    assert servers.operator.run("logs").out.endswith("Application startup complete.\n")
+    log = servers.operator.run("logs").out
+    assert log.startswith(f"# started as: vllm-launch serve {MODEL} --hardware h200 ")
+    assert log.endswith("Application startup complete.\n")
     assert servers.operator.run("stop").err == "# qwen3-8b has ended\n"
     assert (servers.running(), servers.states()) == ([], {})
     assert list((servers.directory / "containers").iterdir()) == []
@@ -633,8 +643,32 @@ def test_a_container_that_is_not_made_leaves_nothing(servers: Servers) -> None:
     ran = servers.serve("--detach", "--runtime", "docker")
     assert ran.status == 4
     assert "pull access denied" in ran.err
+    assert "IMAGE_TAG  line 1\n" in ran.err
     assert "error: docker did not start it, and ended with status 125\n" in ran.err
     assert servers.states() == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "states"),
+    [("--wait", 125, {"qwen3-8b": "dead"}), ("--detach", 4, {})],
+    ids=["in the foreground", "detached"],
+)
+def test_what_the_engine_says_is_diagnosed(
+    servers: Servers, how: str, status: int, states: dict[str, str]
+) -> None:
+    (servers.directory / "no_toolkit").touch()
+    ran = servers.serve(how, "--runtime", "docker")
+    said = 'docker: Error response from daemon: could not select device driver "" with capabilities'
+    assert (ran.status, said in ran.err) == (status, True)
+    assert "TOOLKIT  line 1\n" in ran.err
+    assert "    sudo nvidia-ctk runtime configure --runtime=docker\n" in ran.err
+    assert servers.states() == states
+    for name in states:
+        assert servers.operator.run("logs").out.splitlines()[1].startswith(said)
+        (servers.directory / "down").touch()
+        assert servers.operator.run("logs").out.splitlines()[1].startswith(said)
+        (servers.directory / "down").unlink()
+        assert servers.operator.run("stop", name).status == 0
 
 
 def test_of_an_engine_that_does_not_answer_nothing_is_said(servers: Servers) -> None:

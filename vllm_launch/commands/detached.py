@@ -8,9 +8,10 @@ from contextlib import suppress
 from ..errors import CheckFailed, LaunchError
 from ..running import engine, process, spawn, state
 from ..running.ending import SECONDS, end
-from ..running.supervise import Signals, end_of, see_out
+from ..running.log import Log
+from ..running.supervise import Pump, Signals, end_of, see_out
 from ..streams import answer, finish
-from .failure import not_handed_over, tell_failure
+from .failure import not_handed_over, tell_failure, tell_known
 from .job import begin, note, tell_held
 from .verify import verify
 
@@ -80,12 +81,20 @@ def _in_container(job: Job) -> Kept:
     """Have the engine run it in the background. Raises CheckFailed where it does not."""
     from subprocess import PIPE, run
 
+    errors, errors_in = os.pipe()
+    said = Pump(((errors, 2),), -1)  # a pull that takes long is seen as it goes
+    said.start()
     done = run(  # noqa: S603 - our own words, of the plan
-        job.argv, executable=job.program, env=job.environment, stdout=PIPE, text=True, check=False
-    )
+        job.argv, executable=job.program, env=job.environment, stdout=PIPE, stderr=errors_in,
+        text=True, check=False,
+    )  # fmt: skip
+    os.close(errors_in)
+    said.finish()
     container = job.kept.container
     assert container is not None
     if done.returncode != 0:
+        lines = b"".join(said.text or ()).decode("utf-8", "replace").splitlines()
+        tell_known(Log(lines=tuple(lines)), job.kept.line)
         engine.remove(container, job.kept.name)
         state.forget(job.kept.name)
         raise CheckFailed(

@@ -6,7 +6,6 @@ import os
 
 from ..errors import CheckFailed, UsageError, first_of
 from ..launch import become, program_path
-from ..render.shell import quote
 from ..streams import remark
 from .printing import command_of, print_remarks, unfilled_words
 
@@ -126,10 +125,9 @@ def _become_part(plan: Plan, part: Part, settings: Settings, line: Sequence[str]
 
 def _tell_command(line: Sequence[str]) -> None:
     """The launcher's own command, for whoever reads the server's log, diagnose above all."""
-    from ..diagnose.started import STARTED_AS
+    from .retry import started_as
 
-    command = " ".join(quote(word) for word in ("vllm-launch", *line))
-    remark(f"{STARTED_AS}{command}\n", as_it_is=True)
+    remark(started_as(line), as_it_is=True)
 
 
 def _own_environment() -> dict[str, str]:

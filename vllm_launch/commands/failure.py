@@ -45,11 +45,18 @@ def _what(found: Verification) -> str:
 
 def tell_log(kept: Kept) -> None:
     """The log's known failures with the command to try, or its last lines."""
+    log = read_log(kept)
+    if not tell_known(log, kept.line):
+        remark("".join(_tail(log.lines)), as_it_is=True)
+
+
+def tell_known(log: Log, started: Sequence[str]) -> bool:
+    """Say a log's known failures with the command to try; whether there are any."""
     from ..render.diagnosis import diagnosis_text
 
-    log = read_log(kept)
-    known = diagnosed(log, kept.line)
-    remark(diagnosis_text(known) if known else "".join(_tail(log.lines)), as_it_is=True)
+    known = diagnosed(log, started)
+    remark(diagnosis_text(known), as_it_is=True)
+    return bool(known)
 
 
 def diagnosed(log: Log, started: Sequence[str]) -> tuple[Diagnosis, ...]:
@@ -64,17 +71,17 @@ def diagnosed(log: Log, started: Sequence[str]) -> tuple[Diagnosis, ...]:
 
 
 def read_log(kept: Kept) -> Log:
-    """A server's log; nothing of one that is not there, or whose container's engine is silent."""
+    """A server's log; nothing of one that is not there."""
+    from contextlib import suppress
+
     from ..running import engine, state
 
-    if kept.container is not None:
-        try:
+    if kept.container is not None and not state.log_is_here(kept):
+        with suppress(engine.EngineSilent):
             words = engine.logs(kept.container, kept.name)
-            if words:
-                done = engine.ask(*words)
+            done = engine.ask(*words) if words else None
+            if done is not None and done.returncode == 0:
                 return Log(lines=tuple((done.stdout + done.stderr).splitlines()))
-        except engine.EngineSilent:
-            return Log()
     try:
         with open(state.log_path(kept.name), "rb") as stream:
             return read(stream)

@@ -22,21 +22,47 @@ _PAUSE = 0.2
 
 
 def run(invocation: Invocation, settings: Settings) -> int:
-    """Print the log, with --follow until the server ends: byte for byte, but to a terminal."""
-    kept = kept_server(invocation.argument)
-    if kept.container is not None:
-        from ..launch import become
+    """Print the launch's command and the log, with --follow until the server ends.
 
-        words = engine.logs(kept.container, kept.name, follow=bool(settings["follow"]))
-        if words:
-            become(words, dict(os.environ), os.environ.get("PATH"))
-    path = state.log_path(kept.name)
+    The log is printed byte for byte, but to a terminal.
+    """
+    kept = kept_server(invocation.argument)
+    follow = bool(settings["follow"])
     try:
-        with open(path, "rb") as stream:
-            _copy(kept, stream.fileno(), follow=bool(settings["follow"]))
+        with open(state.log_path(kept.name), "rb") as stream:
+            if not state.log_is_here(kept):
+                _of_container(kept, follow=follow)
+            _tell_command(kept)
+            _copy(kept, stream.fileno(), follow=follow)
     except FileNotFoundError:
+        _of_container(kept, follow=follow)
         raise UsageError(f"{kept.name} has no log", hint="see vllm-launch status") from None
     return 0
+
+
+def _of_container(kept: Kept, *, follow: bool) -> None:
+    """Become the engine's command, with both streams in one; return where there is no container.
+
+    Raises EngineSilent.
+    """
+    words = engine.logs(kept.container, kept.name, follow=follow) if kept.container else []
+    if words:
+        from ..launch import become, program_path
+
+        path = os.environ.get("PATH")
+        program_path(words[0], path)
+        _tell_command(kept)
+        os.dup2(1, 2)
+        become(words, dict(os.environ), path)
+
+
+def _tell_command(kept: Kept) -> None:
+    """What diagnose makes the next command of."""
+    if kept.line:
+        from .retry import started_as
+
+        line = started_as(kept.line)
+        _put(_harmless(line) if sys.stdout.isatty() else to_bytes(line))
 
 
 def _copy(kept: Kept, log: int, *, follow: bool) -> None:

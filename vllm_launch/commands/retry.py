@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..commandline import parse, split
+from ..diagnose.started import STARTED_AS
 from ..diagnose.symptom import NEXT_PORT
 from ..model.flags import is_flag, long
 from ..options import COMMANDS, GLOBAL
@@ -22,6 +23,11 @@ _HIDDEN = "…"  # what stands for a secret
 # What the next command does not keep: --skip would have check see nothing, and a lock holds the
 # very launch that failed.
 _LEFT_OUT = {"check": ("skip",), "serve": ("locked",)}
+
+
+def started_as(line: Sequence[str]) -> str:
+    """The line by which ``started_by`` knows the launcher's command, out of its words."""
+    return f"{STARTED_AS}{' '.join(quote(word) for word in ('vllm-launch', *line))}\n"
 
 
 def next_command(diagnosis: Diagnosis, started: Sequence[str]) -> str:

@@ -104,6 +104,17 @@ def log_path(name: str) -> str:
     return os.path.join(directory(), name, _LOG)
 
 
+def log_is_here(kept: Kept) -> bool:
+    """Whether all that was said is in the log: of a container, where its launcher sees it out.
+
+    What its engine said is there as well, which the engine does not keep.
+    """
+    if kept.container is None:
+        return True
+    seen = kept.supervisor is not None and process.is_alive(kept.supervisor)
+    return os.path.exists(log_path(kept.name)) and (seen or ended(kept) is not None)
+
+
 def open_log(name: str) -> int:
     """A descriptor that adds to a server's log. Raises Unwritable."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
