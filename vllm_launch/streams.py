@@ -26,8 +26,8 @@ def prepare() -> None:
     What a shell reads back has to be, byte for byte, what would be executed, in any locale.
     """
     codecs.register_error(_AS_BYTES, _as_bytes)
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = sys.stderr or _nowhere()
+    sys.stdout = sys.stdout or _nowhere(os.O_RDONLY)  # so that an answer is not taken
+    sys.stderr = sys.stderr or _nowhere(os.O_WRONLY)
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(encoding=sys.getfilesystemencoding(), errors=_AS_BYTES)
@@ -123,8 +123,8 @@ def columns(stream: TextIO) -> int:
         return _USUAL_COLUMNS
 
 
-def _nowhere() -> TextIO:
-    return open(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8", closefd=False)
+def _nowhere(mode: int) -> TextIO:
+    return open(os.open(os.devnull, mode), "w", encoding="utf-8", closefd=False)
 
 
 def _let_go(stream: TextIO) -> None:

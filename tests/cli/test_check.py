@@ -41,6 +41,8 @@ def test_a_code_that_is_no_checks_is_refused(operator: Operator) -> None:
     ran = operator.run(*PREFILL, "--skip", "HUGE")
     assert ran.status == 2
     assert ran.error == ("error: --skip: no check is called HUGE\n  see vllm-launch check --list\n")
+    printed = operator.run("serve", *PREFILL[1:], "--dry-run", "--skip", "HUGE")
+    assert (printed.status, printed.error) == (2, ran.error)
 
 
 def test_the_list_has_every_check(operator: Operator) -> None:

@@ -191,12 +191,12 @@ def test_an_error_keeps_its_status_where_nobody_is_told(operator: Operator, stre
     assert operator.shell(f"{LAUNCH} serve {FLASH} --hardware none {stream}").status == 2
 
 
-def test_a_closed_standard_output_takes_the_answer_away_and_nothing_else(
-    operator: Operator,
-) -> None:
+def test_an_answer_to_a_closed_standard_output_is_an_error(operator: Operator) -> None:
     ran = operator.shell(f"{LINE} >&-", env={"PYTHONWARNINGS": "error"})
-    assert (ran.status, ran.out) == (0, "")
-    assert all(line.startswith("# ") for line in ran.err.splitlines())
+    assert (ran.status, ran.out) == (1, "")
+    *remarks, last = ran.err.splitlines()
+    assert last == "error: cannot write the answer: Bad file descriptor"
+    assert all(line.startswith("# ") for line in remarks)
 
 
 # From anywhere.

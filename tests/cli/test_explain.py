@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.launcher import FLASH, M3, Operator
+from tests.preflight.build import host
 from vllm_launch.catalog.library import bundled
+from vllm_launch.host import facts_file
 
 RECIPES = Path(bundled().directory)
 AGENTX = (M3, "--hardware", "mi355x", "--preset", "mi355x_agentx:tp4_c1")
@@ -230,6 +232,17 @@ def test_the_choices_and_why(operator: Operator) -> None:
         "hardware mi355x: --hardware",
         "preset mi355x_agentx:tp4_c1: --preset",
     ]
+
+
+def test_a_setting_is_named_only_where_it_decided(operator: Operator) -> None:
+    facts_file.save(host(), str(operator.cwd / "h200.json"))
+    settings = operator.configure("hardware: b200\n")
+    found = operator.run("explain", M3, "--host-facts", "h200.json").out
+    line = next(one for one in found.splitlines() if one.startswith("  hardware  h200"))
+    assert line.startswith("  hardware  h200: 8 x NVIDIA H200 is profile h200 (")
+    assert line.endswith(")")
+    found = operator.run("explain", M3).out
+    assert f"  hardware  b200: asked for by {settings}:1\n" in found
 
 
 @pytest.mark.parametrize("width", ["20", "400"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.preflight.build import OPERATOR, Case, host, only, situation, told
+from tests.preflight.build import OPERATOR, Case, gpu, host, only, situation, told
 
 SP = {"VLLM_ROCM_MINIMAX_M3_SP_PREFILL": "1"}
 NIGHTLY = {"runtime": "docker", "image": "vllm/vllm-openai-rocm:nightly"}
@@ -175,6 +175,15 @@ CASES = [
         "a UUID",
         situation("", masked("GPU-00000001"), facts=host()),
         ["warn: the device mask names GPU-00000001, a number is expected"],
+    ),
+    Case(
+        "CVD_UUID",
+        "found",
+        "UUIDs where a GPU is lost",
+        situation(
+            "", masked("GPU-00000001"), facts=host(gpu(0, fault="GPU is lost"), gpu(1), gpu(2))
+        ),
+        ["note: the device mask names UUIDs, as GPU 0 cannot be used"],
     ),
     Case(
         "CVD_UUID",

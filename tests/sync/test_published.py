@@ -67,6 +67,16 @@ def test_an_index_is_synced_and_served_offline(site: Server, synced: Synced, cac
     assert Path(found.path).is_relative_to(cache)
 
 
+def test_another_recipe_than_is_listed_is_refused(site: Server, synced: Synced) -> None:
+    site.answers["/org/other.json"] = honest(recipe("org/repo"))
+    with pytest.raises(SourceError) as caught:
+        synced(f"{site.url}/models.json")
+    assert caught.value.message == (
+        f"{site.url}/org/other.json is the recipe 'org/repo', "
+        f"and {site.url}/models.json lists org/other there"
+    )
+
+
 def test_one_recipe_is_a_source_too(server: Server, synced: Synced) -> None:
     server.answers["/x/repo.json"] = honest(recipe())
     synced(f"{server.url}/x/repo.json")

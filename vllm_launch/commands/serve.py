@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation, settings: Settings) -> int:
     """Print the plan, or become its process."""
+    if settings["skip"]:
+        from .reviews import require_known_codes
+
+        require_known_codes(settings)
     plan = make_plan(invocation, settings)
     setup = _container_setup(plan, settings)
     if settings["locked"]:

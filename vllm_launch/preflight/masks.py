@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
-from .devices import mask_words
+from .devices import listed, mask_words, of_brand
 from .layout import MASKS, layout
 from .plan import source_of
 
@@ -90,6 +90,17 @@ def masks_by_number(situation: Situation) -> Iterable[Finding] | None:
     named = [word for word in words if not word.strip().isdecimal() and "$" not in word]
     if not named:
         return []
+    lost = [gpu for gpu in of_brand(situation) if gpu.fault]
+    if lost and situation.brand == "NVIDIA":
+        return [
+            Finding(
+                severity="note",
+                what=f"the device mask names UUIDs, as {listed(lost)} cannot be used",
+                why="CUDA may number the GPUs behind it one lower. Some vLLM versions stop at "
+                "UUIDs: they can serve here once all GPUs answer.",
+                cause=MASKS[0],
+            )
+        ]
     return [
         Finding(
             severity="fail" if situation.brand == "AMD" else "warn",

@@ -101,7 +101,7 @@ def _choices(deployment: Deployment, set_by: Callable[[str], str]) -> Iterator[s
     """Each choice with its reason, and the option, variable or file that set it."""
     yield "Choices"
     for subject, picked, why in sorted(deployment.choice.reasons, key=_subject):
-        setter = set_by(subject)
+        setter = set_by(subject) if why == "asked for" else ""
         yield f"  {subject:9} {picked}: {why}{f' by {setter}' if setter else ''}"
     choice = deployment.choice
     if all(subject != "nodes" for subject, _, _ in choice.reasons):

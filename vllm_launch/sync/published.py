@@ -92,5 +92,21 @@ def _listed(
     for i, recipe_id in enumerate(dict.fromkeys(ids), 1):
         count(f"{i} of {len(ids)} recipes")
         address = f"{base}/{quote(recipe_id)}.json"
-        files[f"models/{recipe_id}.json"] = client.get(address)
+        body = client.get(address)
+        _refuse_another(body, recipe_id, address, url)
+        files[f"models/{recipe_id}.json"] = body
     return files
+
+
+def _refuse_another(body: bytes, recipe_id: str, address: str, url: str) -> None:
+    """Raise SourceError for another recipe than is listed. What cannot be read is told later."""
+    import json
+
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    found = value.get("hf_id", recipe_id) if isinstance(value, dict) else recipe_id
+    if found != recipe_id:
+        told = shown(repr(found)[:100])
+        raise SourceError(f"{address} is the recipe {told}, and {url} lists {recipe_id} there")
