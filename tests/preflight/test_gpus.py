@@ -252,6 +252,14 @@ CASES = [
     ),
     Case(
         "GPU_MEMORY",
+        "found",
+        "does not fit the profile",
+        situation(TP4, of=recipe(vram=900)),
+        ["fail: 900 GB needed for variant default, 4 GPUs have 564 GB"],
+    ),
+    Case("GPU_MEMORY", "pass", "fits the profile", situation(TP8, of=recipe(vram=900)), []),
+    Case(
+        "GPU_MEMORY",
         "unknown",
         "not read",
         situation("", facts=host(gpu(0, memory_bytes=None)), of=BIG),

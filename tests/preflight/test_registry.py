@@ -136,9 +136,11 @@ OF_NVIDIA = {"DRIVER_CUDA", "GPU_MIG", "MIXED_GPUS"}
             ALWAYS | NATIVE | ON_GPUS | {"AMD_DEVICES", "AMD_PARTITION"},
             id="AMD",
         ),
-        pytest.param(situation(hardware="ironwood"), ALWAYS | NATIVE, id="TPU"),
+        pytest.param(situation(hardware="ironwood"), ALWAYS | NATIVE | {"GPU_MEMORY"}, id="TPU"),
         pytest.param(situation(hardware="xeon6"), ALWAYS | NATIVE | {"CPU_MEMORY"}, id="CPU"),
-        pytest.param(situation(), ALWAYS | NATIVE | {"HOST_FACTS"}, id="no facts of a host"),
+        pytest.param(
+            situation(), ALWAYS | NATIVE | {"GPU_MEMORY", "HOST_FACTS"}, id="no facts of a host"
+        ),
     ],
 )
 def test_which_checks_apply(plan: Situation, applying: set[str]) -> None:

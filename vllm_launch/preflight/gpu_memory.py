@@ -116,14 +116,12 @@ def _ways_out(situation: Situation, busy: list[Gpu]) -> str:
 
 
 def weights_fit(situation: Situation) -> Iterable[Finding] | None:
-    """The measured memory of the GPUs against the recipe's figure for the weights."""
+    """The memory of the GPUs against the recipe's figure for the weights."""
     wanted = situation.variant.vram_minimum_gb
-    gpus = chosen(situation)
-    sizes = [gpu.memory_bytes for gpu in gpus if gpu.memory_bytes]
-    if wanted is None or situation.facts is None or not sizes or len(sizes) < len(gpus):
+    found = _memory(situation)
+    if wanted is None or found is None:
         return None
-    holders = holders_of_weights(situation.process, situation.deployment.choice.strategy)
-    has = min(sizes) * holders / 1e9
+    holders, has = found
     weights = wanted / _HEADROOM
     if wanted <= has or last(situation.process, "--cpu-offload-gb"):
         return []
@@ -139,6 +137,20 @@ def weights_fit(situation: Situation) -> Iterable[Finding] | None:
             remedy="See vllm-launch fit for the variants and strategies that fit.",
         )
     ]
+
+
+def _memory(situation: Situation) -> tuple[int, float] | None:
+    """How many GPUs hold the weights, and their memory in GB: measured, or the profile's."""
+    choice = situation.deployment.choice
+    hardware = choice.hardware
+    holders = holders_of_weights(situation.process, choice.strategy)
+    if situation.facts is None and hardware.generation != "cpu":
+        return holders, hardware.vram_gb / hardware.gpu_count * holders
+    gpus = chosen(situation)
+    sizes = [gpu.memory_bytes for gpu in gpus if gpu.memory_bytes]
+    if not sizes or len(sizes) < len(gpus):
+        return None
+    return holders, min(sizes) * holders / 1e9
 
 
 def context_fits(situation: Situation) -> Iterable[Finding] | None:
@@ -186,7 +198,7 @@ CHECKS = (
     Check(
         code="GPU_MEMORY",
         subject="GPUs",
-        about="measured memory against what the weights take",
+        about="memory, measured or the profile's, against what the weights take",
         run=weights_fit,
     ),
     Check(
