@@ -309,20 +309,24 @@ def test_a_gpu_that_vllm_has_left_behind() -> None:
 def test_memory_is_what_the_devices_report() -> None:
     match = check(h200(8), "h200", 8)
     assert match.vram_gb == pytest.approx(8 * 143771 * MIB / 1e9)
-    assert match.profile == PROFILES["h200"].replace(vram_gb=1206.0)
+    assert match.profile == PROFILES["h200"].replace(vram_gb=1206.0, compute_arch="sm90")
 
 
 def test_fewer_gpus_than_the_profile() -> None:
     match = check(h200(4), "h200", 4)
     assert match.vram_gb == pytest.approx(4 * 143771 * MIB / 1e9)
     assert "4 of its 8 GPUs" in match.reason
-    assert match.profile == PROFILES["h200"].replace(gpu_count=4, vram_gb=603.0)
+    assert match.profile == PROFILES["h200"].replace(
+        gpu_count=4, vram_gb=603.0, compute_arch="sm90"
+    )
 
 
 def test_without_measured_memory_the_profiles_own_share() -> None:
     match = match_profile(nvidia("NVIDIA H200", "9.0", None, 4), PROFILES)
     assert match.vram_gb is None
-    assert match.profile == PROFILES["h200"].replace(gpu_count=4, vram_gb=564.0)
+    assert match.profile == PROFILES["h200"].replace(
+        gpu_count=4, vram_gb=564.0, compute_arch="sm90"
+    )
 
 
 def test_more_gpus_than_the_profile() -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from tests.resolve.build import M3, M31, deploy, own, profile, recipe, told
 from vllm_launch.errors import NothingFits, UsageError
-from vllm_launch.model.choice import Choice, Request
+from vllm_launch.model.choice import Choice, Pool, Pools, Request
 from vllm_launch.model.taxonomy import HardwareProfile
+
+DEEPSEEK, KIMI = "deepseek-ai/DeepSeek-R1", "moonshotai/Kimi-K3"
 
 
 class Host(NamedTuple):
@@ -111,6 +113,62 @@ def test_the_default_variant_or_the_largest_that_fits(
         ),
         pytest.param(
             M3,
+            Host("h200", gpus=1),
+            {"nodes": 2},
+            "variant mxfp8 needs 513 GB, and 2 GPUs of h200 have 282 GB",
+            "what would do: --nodes 4",
+            id="too few nodes",
+        ),
+        pytest.param(
+            M3,
+            Host("h200", gpus=1),
+            {"variant": "default", "nodes": 4},
+            "variant default needs 1025 GB, and 4 GPUs of h200 have 564 GB",
+            "what would do: --variant mxfp8, --nodes 8",
+            id="a named variant on too few nodes",
+        ),
+        pytest.param(
+            M3,
+            Host("h200", gpus=1),
+            {"strategy": "single_node_tep"},
+            "variant mxfp8 needs 513 GB, and 1 GPU of h200 have 141 GB",
+            "what would do: --strategy multi_node_tp --nodes 4",
+            id="a strategy for one node",
+        ),
+        pytest.param(
+            M3,
+            Host("h200", gpus=4),
+            {"strategy": "multi_node_tp", "variant": "default"},
+            "variant default needs 1025 GB, and 4 GPUs of h200 have 564 GB",
+            "what would do: --nodes 2",
+            id="a strategy for several nodes, and no nodes",
+        ),
+        pytest.param(
+            M3,
+            Host("h200", gpus=4),
+            {"strategy": "pd_cluster"},
+            "variant mxfp8 needs 513 GB, and 2 GPUs of h200 have 282 GB",
+            "what would do: --prefill 1 --decode 1",
+            id="two pools of half a node",
+        ),
+        pytest.param(
+            DEEPSEEK,
+            Host("h200", gpus=1),
+            {},
+            "variant default needs 805 GB, and 1 GPU of h200 have 141 GB",
+            "what would do: --nodes 8",
+            id="as many as heads divide by",
+        ),
+        pytest.param(
+            KIMI,
+            Host("h200", gpus=4),
+            {},
+            "variant default needs 1680 GB, and 4 GPUs of h200 have 564 GB",
+            "what would do: --nodes 4",
+            id="so of nodes with several GPUs",
+        ),
+        pytest.param(
+            M3,
             Host("h200"),
             {"variant": "nvfp4"},
             "variant nvfp4 is NVFP4, which needs Blackwell",
@@ -191,6 +249,44 @@ def test_one_node_unless_more_are_named(
 def test_a_multi_node_strategy_needs_the_nodes_named() -> None:
     with pytest.raises(UsageError, match="multi_node_tp needs at least two nodes"):
         choose(M3, Host("h200"), strategy="multi_node_tp")
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        pytest.param(
+            {"nodes": 4},
+            "default needs 1025 GB and 4 GPUs of h200 have 564; the largest that runs there",
+            id="nodes",
+        ),
+        pytest.param(
+            {"strategy": "pd_cluster", "pools": Pools(prefill=Pool(nodes=8), decode=Pool(nodes=4))},
+            "default needs 1025 GB and 4 GPUs of h200 have 564; the largest that runs there",
+            id="the smaller pool",
+        ),
+    ],
+)
+def test_the_largest_variant_that_all_nodes_hold(request_: dict[str, Any], reason: str) -> None:
+    choice = choose(M3, Host("h200", gpus=1), **request_)
+    assert (choice.variant, why(choice, "variant")) == ("mxfp8", reason)
+
+
+def test_nodes_of_which_each_holds_all_of_the_weights_are_no_more_room() -> None:
+    asked = {"variant": "default", "strategy": "multi_node_tp_dp", "nodes": 2}
+    with pytest.raises(NothingFits) as caught:
+        choose(KIMI, Host("h200"), **asked)
+    assert told(caught.value)[1:] == (
+        "variant default needs 1680 GB, and 8 GPUs of h200 have 1128 GB",
+        "what would do: a larger machine",
+    )
+
+
+def test_a_recipes_tp_size_is_raised_where_measured_gpus_have_no_room() -> None:
+    resolver = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 576, tp: 4}}")
+    (server,) = deploy(resolver, profile=Host("h100").profile()).processes
+    assert server.value("--tensor-parallel-size") == "8"
+    (server,) = deploy(resolver, hardware="h100").processes
+    assert server.value("--tensor-parallel-size") == "4"
 
 
 def test_several_nodes_hold_a_variant_that_one_does_not() -> None:

@@ -63,7 +63,9 @@ def _without_recipe(
     from ..resolve import unrecorded
 
     choice = resolver.choose(request)
-    recipe = unrecorded.planned(found.recipe, checkpoint, choice)
+    recipe = unrecorded.planned(
+        found.recipe, checkpoint, choice.hardware, tp=request.tp, nodes=choice.nodes
+    )
     again = Resolver(recipe, resolver.words)
     deployment = _resolved(again, request, host)
     notes = unrecorded.remarks(recipe, checkpoint, choice)

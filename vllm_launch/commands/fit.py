@@ -48,16 +48,14 @@ def run(invocation: Invocation, settings: Settings) -> int:
 def table_for(
     found: Found, request: Request, load: Load
 ) -> tuple[HardwareProfile, tuple[Fit, ...]]:
-    """What of a recipe fits where it is planned for. Raises NothingFits where nothing could."""
-    library = found.library
-    resolver = Resolver(found.recipe, library)
-    choice = resolver.choose(request.replace(variant=found.variant))
-    hardware = choice.hardware
+    """What of a recipe fits where it is planned for. Raises UsageError for unknown hardware."""
+    resolver = Resolver(found.recipe, found.library)
+    hardware = resolver.chooser.hardware(request)
     if found.checkpoint is not None:
         from ..resolve.unrecorded import planned
 
-        recipe = planned(found.recipe, found.checkpoint, choice)
-        resolver = Resolver(recipe, library)
+        recipe = planned(found.recipe, found.checkpoint, hardware)
+        resolver = Resolver(recipe, found.library)
     return hardware, fits(resolver, request, hardware, load)
 
 

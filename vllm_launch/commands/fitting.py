@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import LaunchError, NothingFits
+from ..errors import LaunchError
 from ..model.choice import Request
 from ..resolve.fit import Load
 from ..streams import remark
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def fitting_variants(
     shelf: Shelf, ids: Iterable[str], settings: Settings
 ) -> dict[str, tuple[str, ...]]:
-    """The variants of each recipe that fit under some strategy.
+    """The variants of each recipe that fit one machine under some strategy.
 
     A recipe that cannot be read is told about, and has none. Raises LaunchError where there is no
     such machine.
@@ -39,9 +39,7 @@ def fitting_variants(
         request, hosts[id(words)] = for_hardware(
             Request(), settings, words, found, hosts.get(id(words))
         )
-        try:
-            _, table = table_for(found, request, Load())
-        except NothingFits:
-            continue
-        fitting[recipe_id] = tuple(dict.fromkeys(fit.variant for fit in table if fit.fits))
+        _, table = table_for(found, request, Load())
+        here = (fit.variant for fit in table if fit.fits and fit.nodes == 1)
+        fitting[recipe_id] = tuple(dict.fromkeys(here))
     return fitting

@@ -21,13 +21,19 @@ def fit_text(hardware: HardwareProfile, table: Sequence[Fit]) -> str:
     for fit in table:
         needs = f"{fit.needs_gb:.0f}" if fit.needs_gb is not None else "?"
         left = f"{fit.headroom_gb:+.0f}" if fit.headroom_gb is not None and not _barred(fit) else ""
-        mark = "fits" if fit.fits else "no"
+        mark = _verdict(fit)
         lines.append(
             f"{fit.variant:10} {fit.strategy or 'any':17} {fit.gpus:4} {needs:>8} {left:>8}  {mark}"
         )
         about = fit.estimate if fit.fits else fit.change
         lines += wrapped(about, " " * 11)
     return "\n".join(lines) + "\n"
+
+
+def _verdict(fit: Fit) -> str:
+    if not fit.fits:
+        return "no"
+    return f"fits on {fit.nodes} nodes" if fit.nodes > 1 else "fits"
 
 
 def _barred(fit: Fit) -> bool:

@@ -70,6 +70,10 @@ class Chooser:
             notes=(*choosing.notes, *notes),
         )
 
+    def hardware(self, request: Request) -> HardwareProfile:
+        """The hardware alone, whether or not a variant fits it. Raises as ``choose`` does."""
+        return pick_hardware(Choosing(self, request), None)
+
     def why_not(self, variant: Variant, hardware: HardwareProfile) -> str | None:
         """Why a variant cannot run on the hardware, or None where it can."""
         key = ("why_not", variant.id, hardware.id)

@@ -50,17 +50,7 @@ class Choosing:
             asked = next((name for name in selected if name), None)
         return None if asked == "off" else asked
 
-    @property
-    def on_one_node(self) -> bool:
-        """Whether nothing that is named needs more than one node."""
-        return (self.nodes or 1) == 1 and self.strategy != "pd_cluster"
-
 
 def is_multi_node(strategy: str) -> bool:
     """Whether a strategy is for several nodes, by its name."""
     return strategy.startswith("multi_node")
-
-
-def ceil(value: float) -> int:
-    """The least whole number that is not less."""
-    return -int(-value // 1)

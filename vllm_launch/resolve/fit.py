@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from ..errors import LaunchError
+from ..model.choice import Pool, Pools
 from ..model.record import Record
+from .choosing import Choosing, is_multi_node
 from .footprint import gpus_of
 from .hardware import memory_per_gpu
+from .pick_layout import usual_strategy
 from .shapes import kv_cache
+from .suitability import ceil, enough_nodes, footprint, nodes_of_weights, power_of_two, too_old
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
     from ..model.checkpoint import Checkpoint
     from ..model.choice import Request
     from ..model.deployment import Deployment
@@ -53,85 +60,123 @@ def fits(
     resolver: Resolver, request: Request, hardware: HardwareProfile, load: Load
 ) -> tuple[Fit, ...]:
     """Every variant under every strategy that is offered on the hardware."""
-    table: list[Fit] = []
-    for variant in resolver.recipe.variants.values():
-        against = resolver.chooser.why_not(variant, hardware)
+    return _Table(resolver, request, hardware, load).rows()
+
+
+class _Table:
+    """One recipe against one machine."""
+
+    def __init__(
+        self, resolver: Resolver, request: Request, hardware: HardwareProfile, load: Load
+    ) -> None:
+        self.resolver, self.request, self.hardware, self.load = resolver, request, hardware, load
+
+    def rows(self) -> tuple[Fit, ...]:
+        """Each row; the change that one needs is looked for among those that fit."""
+        rows = [row for v in self.resolver.recipe.variants.values() for row in self._of(v)]
+        return tuple(
+            row if row.fits or row.change else row.replace(change=self._change(row, rows))
+            for row in rows
+        )
+
+    def _of(self, variant: Variant) -> Iterator[Fit]:
+        against = self._against(variant)
         if against is not None:
-            table.append(_blank(variant, "", hardware).replace(change=against))
-            continue
-        strategies = resolver.chooser.offered(hardware)
-        table += [_fit(resolver, request, hardware, variant, each, load) for each in strategies]
-    return tuple(table)
+            yield self._blank(variant, "").replace(change=against)
+            return
+        for strategy in self.resolver.chooser.offered(self.hardware):
+            yield self._fit(variant, strategy)
+
+    def _against(self, variant: Variant) -> str | None:
+        """What rules a variant out under every strategy."""
+        recipe = self.resolver.recipe
+        old = too_old(recipe, self.hardware)
+        if old is not None:
+            return f"{recipe.id} needs compute capability {old} or newer"
+        return self.resolver.chooser.why_not(variant, self.hardware)
+
+    def _blank(self, variant: Variant, strategy: str, nodes: int = 1) -> Fit:
+        holding = nodes_of_weights(strategy, nodes)
+        return Fit(
+            variant=variant.id,
+            strategy=strategy,
+            fits=False,
+            gpus=self.hardware.gpu_count * holding,
+            nodes=nodes,
+            needs_gb=variant.vram_minimum_gb,
+            has_gb=self.hardware.vram_gb * holding,
+        )
+
+    def _fit(self, variant: Variant, strategy: str) -> Fit:
+        needed, nodes = footprint(variant), None
+        if is_multi_node(strategy):
+            nodes = enough_nodes(self.resolver.recipe, strategy, needed, self.hardware) or 2
+        fit = self._blank(variant, strategy, nodes or 1)
+        if needed > fit.has_gb and strategy != "pd_cluster":
+            return fit
+        return self._tried(fit, nodes=nodes)
+
+    def _tried(self, fit: Fit, **more: Any) -> Fit:
+        """A row as its plan is."""
+        asked = self.request.replace(variant=fit.variant, strategy=fit.strategy, **more)
+        try:
+            deployment = self.resolver.resolve(self.resolver.choose(asked))
+        except LaunchError as error:
+            return fit.replace(change=error.message)
+        gpus = gpus_of(deployment, self.hardware)
+        apart = deployment.deploy_type == "pd_cluster" and not deployment.pools_shared
+        fit = fit.replace(
+            gpus=gpus,
+            has_gb=memory_per_gpu(self.hardware) * gpus,
+            nodes=len(deployment.processes) if apart else fit.nodes,
+        )
+        if fit.has_gb < (fit.needs_gb or 0):
+            return fit
+        return fit.replace(fits=True, estimate=_estimate(deployment, self.hardware, self.load))
+
+    def _change(self, row: Fit, rows: Sequence[Fit]) -> str:
+        """The smallest change that would do: more of the GPUs, another variant, nodes, GPUs."""
+        alike = [o for o in rows if o.fits and (o.strategy, o.nodes) == (row.strategy, 1)]
+        several = [o for o in rows if o.fits and o.variant == row.variant and o.nodes > 1]
+        all_gpus = self.hardware.gpu_count
+        if row.gpus < all_gpus and self._tried(row, tp=all_gpus).fits:
+            return f"--tp {all_gpus}"
+        if alike:
+            return f"--variant {max(alike, key=_needs).variant}"
+        if row.strategy == "pd_cluster":
+            return self._pools(row)
+        if several:
+            first = next((row for row in several if row.strategy == self._usual()), several[0])
+            return f"--strategy {first.strategy} --nodes {first.nodes}"
+        return self._larger(row)
+
+    def _usual(self) -> str | None:
+        """The strategy on several nodes where nobody asks for one."""
+        asking = Choosing(self.resolver.chooser, self.request)
+        return usual_strategy(asking, self.hardware, 2)
+
+    def _pools(self, row: Fit) -> str:
+        nodes = power_of_two(ceil(_needs(row) / self.hardware.vram_gb))
+        pools = Pools(prefill=Pool(nodes=nodes), decode=Pool(nodes=nodes))
+        if self.hardware.scalable and self._tried(row, pools=pools).fits:
+            return f"--prefill {nodes} --decode {nodes}"
+        return self._larger(row, copies=2)
+
+    def _larger(self, row: Fit, copies: int = 1) -> str:
+        share = memory_per_gpu(self.hardware)
+        return f"{copies * power_of_two(ceil(_needs(row) / share))} GPUs of {share:.0f} GB"
 
 
-def _blank(variant: Variant, strategy: str, hardware: HardwareProfile) -> Fit:
-    return Fit(
-        variant=variant.id,
-        strategy=strategy,
-        fits=False,
-        gpus=hardware.gpu_count,
-        needs_gb=variant.vram_minimum_gb,
-        has_gb=hardware.vram_gb,
-    )
+def _needs(fit: Fit) -> float:
+    return fit.needs_gb or 0
 
 
-def _fit(
-    resolver: Resolver,
-    request: Request,
-    hardware: HardwareProfile,
-    variant: Variant,
-    strategy: str,
-    load: Load,
-) -> Fit:
-    needed = variant.vram_minimum_gb
-    nodes = _nodes(strategy, needed, hardware)
-    fit = _blank(variant, strategy, hardware).replace(nodes=nodes)
-    asked = request.replace(
-        variant=variant.id, strategy=strategy, nodes=nodes if nodes > 1 else None, profile=None,
-        hardware=hardware.id, devices=None,
-    )  # fmt: skip
-    try:
-        deployment = resolver.resolve(resolver.choose(asked).replace(hardware=hardware))
-    except LaunchError as error:
-        return fit.replace(change=error.message)
-    gpus = gpus_of(deployment, hardware)
-    fit = fit.replace(gpus=gpus, has_gb=memory_per_gpu(hardware) * gpus)
-    if needed is not None and needed > fit.has_gb:
-        return fit.replace(change=_change(resolver, variant, hardware, needed))
-    return fit.replace(fits=True, estimate=_estimate(deployment, variant, hardware, load))
-
-
-def _nodes(strategy: str, needed: float | None, hardware: HardwareProfile) -> int:
-    if not strategy.startswith("multi_node"):
-        return 1
-    return max(2, -int(-(needed or 0) // hardware.vram_gb))
-
-
-def _change(resolver: Resolver, variant: Variant, hardware: HardwareProfile, needed: float) -> str:
-    """The smallest change that would do: another variant, more GPUs, or nodes."""
-    share = memory_per_gpu(hardware)
-    smaller = [
-        other
-        for other in resolver.recipe.variants.values()
-        if resolver.chooser.why_not(other, hardware) is None
-        and (other.vram_minimum_gb or 0) <= hardware.vram_gb
-        and other.id != variant.id
-    ]
-    if smaller:
-        best = max(smaller, key=lambda other: other.vram_minimum_gb or 0)
-        return f"--variant {best.id}"
-    if any(name.startswith("multi_node") for name in resolver.chooser.offered(hardware)):
-        return f"--nodes {max(2, -int(-needed // hardware.vram_gb))}"
-    return f"{-int(-needed // share)} GPUs of {share:.0f} GB"
-
-
-def _estimate(
-    deployment: Deployment, variant: Variant, hardware: HardwareProfile, load: Load
-) -> str:
+def _estimate(deployment: Deployment, hardware: HardwareProfile, load: Load) -> str:
     """How many tokens of KV cache the rest of a GPU's memory holds, marked as an estimate."""
     if load.checkpoint is None:
         return ""
     plan = deployment.processes[0]
+    variant = deployment.recipe.variants[deployment.choice.variant]
     tp = plan.number("--tensor-parallel-size") or 1
     cache = kv_cache(load.checkpoint, plan.value("--kv-cache-dtype"), tp)
     weights = load.checkpoint.weight_bytes or (variant.vram_minimum_gb or 0) / _HEADROOM * _GB

@@ -26,7 +26,7 @@ _OLDEST = 7.0  # that vLLM's CUDA build runs on
 def gpu_profile(gpus: tuple[Gpu, ...], vram_gb: float) -> HardwareProfile:
     """One for these GPUs, which are of one kind. Of a brand's own, nothing else is known."""
     first = gpus[0]
-    arch = _arch(first)
+    arch = architecture(first)
     return HardwareProfile(
         id="_".join(filter(None, ("generic", first.vendor.lower(), arch))),
         brand=first.vendor,
@@ -39,7 +39,7 @@ def gpu_profile(gpus: tuple[Gpu, ...], vram_gb: float) -> HardwareProfile:
     )
 
 
-def _arch(gpu: Gpu) -> str:
+def architecture(gpu: Gpu) -> str:
     """Such as "sm80" or "gfx942"; nothing where it was not read."""
     if gpu.vendor == "AMD":
         return gpu.gfx_target or ""
@@ -53,7 +53,7 @@ def generation(gpu: Gpu) -> str:
     capability = gpu.compute_capability or ""
     major = capability.partition(".")[0]
     known = _GENERATIONS.get(capability) or _GENERATIONS.get(major)
-    return known or _arch(gpu) or "unknown"
+    return known or architecture(gpu) or "unknown"
 
 
 def too_old(gpu: Gpu) -> bool:

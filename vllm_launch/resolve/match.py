@@ -167,7 +167,9 @@ def _effective(
         return None if vram_gb is None else generic.gpu_profile(used, vram_gb)
     nominal = share(group.profile) * len(used)
     return group.profile.replace(
-        gpu_count=len(used), vram_gb=round(nominal if vram_gb is None else vram_gb, 1)
+        gpu_count=len(used),
+        vram_gb=round(nominal if vram_gb is None else vram_gb, 1),
+        compute_arch=group.profile.compute_arch or generic.architecture(used[0]),
     )
 
 

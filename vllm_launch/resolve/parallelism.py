@@ -34,10 +34,14 @@ def tensor_parallel_size(
     strategy: Strategy,
     hardware: HardwareProfile,
     forced: tuple[int, Source] | None,
+    *,
+    measured: bool = False,
 ) -> tuple[int, Source]:
     """The TP size on one node, and where it comes from; ``forced`` is a preset's or operator's.
 
-    Raises NothingFits where a forced size is beyond the node's GPUs.
+    A recipe's figure is for the hardware that it names: GPUs that were ``measured`` and have no
+    room for the weights on so many are all taken. Raises NothingFits where a forced size is beyond
+    the node's GPUs.
     """
     gpus = hardware.gpu_count
     if forced is not None:
@@ -49,6 +53,10 @@ def tensor_parallel_size(
         wanted = size_on(size, hardware)
         if size is not None and wanted is not None:
             place = size.where.replace(detail=f"TP {wanted}")
+            weights = variant.vram_minimum_gb or 0
+            if measured and wanted < gpus and weights > memory_per_gpu(hardware) * wanted:
+                detail = f"TP {wanted} has no room for {weights:g} GB: all {gpus} GPUs"
+                return gpus, place.replace(detail=detail)
             if wanted <= gpus:
                 return wanted, place
             return gpus, place.replace(detail=f"TP {wanted}, but {hardware.id} has {gpus}")

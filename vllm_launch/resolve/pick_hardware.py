@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from ..errors import NothingFits, UsageError, instead
-from .choosing import ceil, is_multi_node
-from .suitability import fits, footprint, is_blackwell_only
+from .choosing import is_multi_node
+from .hardware import memory_per_gpu
+from .pick_layout import usual_strategy
+from .suitability import (
+    ceil,
+    enough_nodes,
+    footprint,
+    is_blackwell_only,
+    nodes_of_weights,
+    power_of_two,
+    too_old,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,23 +103,83 @@ def _of_host(
     reason = choosing.chooser.why_not(variant, profile) if variant is not None else None
     if reason is not None:
         raise _cannot(choosing, profile, reason)
-    if variant is not None and not fits(variant, profile) and choosing.on_one_node:
-        raise _too_big(choosing, variant, profile)
+    # A variant that is named with pools is measured against the very plan.
+    if variant is not None and choosing.strategy != "pd_cluster":
+        room = _room(choosing, profile)
+        if footprint(variant) > room:
+            raise _too_big(choosing, variant, profile, room)
     return profile
 
 
-def _too_big(choosing: Choosing, variant: Variant, hardware: HardwareProfile) -> NothingFits:
+def _room(choosing: Choosing, hardware: HardwareProfile) -> float:
+    """GB that hold one copy of the weights: of one node, or of what is asked for on a host."""
+    if choosing.request.profile is None:
+        return hardware.vram_gb
+    if choosing.strategy == "pd_cluster":
+        return _pool_room(choosing, hardware)
+    return hardware.vram_gb * nodes_of_weights(choosing.strategy, choosing.nodes or 1)
+
+
+def _pool_room(choosing: Choosing, hardware: HardwareProfile) -> float:
+    """GB of the smaller of two pools."""
+    from .pools import ROLES, pool_plan
+
+    strategy = choosing.chooser.strategy("pd_cluster")
+    plans = [
+        pool_plan(choosing.recipe, strategy, hardware, role, choosing.request.pools)
+        for role in ROLES
+    ]
+    return memory_per_gpu(hardware) * min(plan.gpus * plan.nodes for plan in plans)
+
+
+def _too_big(
+    choosing: Choosing, variant: Variant, hardware: HardwareProfile, room: float
+) -> NothingFits:
     """A variant that is beyond the host: the nodes or the variants that would do."""
-    needed = variant.vram_minimum_gb or 0
-    fitting = [v.id for v in choosing.chooser.runnable(hardware) if fits(v, hardware)]
-    ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
-    if hardware.scalable and any(map(is_multi_node, choosing.chooser.offered(hardware))):
-        ways.append(f"--nodes {max(2, ceil(needed / hardware.vram_gb))}")
+    old = too_old(choosing.recipe, hardware)
+    if old is not None:
+        ways = [f"GPUs of compute capability {old} or newer"]
+    else:
+        others = choosing.chooser.runnable(hardware) if _stands(choosing, hardware) else ()
+        fitting = [other.id for other in others if footprint(other) <= room]
+        ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
+        ways += _more_nodes(choosing, footprint(variant), hardware)
     return NothingFits(
-        f"variant {variant.id} needs {needed:g} GB, and {hardware.gpu_count} "
-        f"GPU{'s' * (hardware.gpu_count > 1)} of {hardware.id} have {hardware.vram_gb:g} GB",
+        f"variant {variant.id} needs {footprint(variant):g} GB, and "
+        f"{_gpus(room, hardware)} have {room:g} GB",
         hint=f"what would do: {', '.join(ways) or 'a larger machine'}",
     )
+
+
+def _stands(choosing: Choosing, hardware: HardwareProfile) -> bool:
+    """Whether the layout could be, were the weights smaller."""
+    nodes = choosing.nodes or 1
+    strategy = choosing.strategy or usual_strategy(choosing, hardware, nodes)
+    return strategy is not None and is_multi_node(strategy) is (nodes > 1)
+
+
+def _gpus(room: float, hardware: HardwareProfile) -> str:
+    count = round(room / memory_per_gpu(hardware))
+    return f"{count} GPU{'s' * (count > 1)} of {hardware.id}"
+
+
+def _more_nodes(choosing: Choosing, needed: float, hardware: HardwareProfile) -> list[str]:
+    """The options that give so many GB of several such nodes; none where nothing does."""
+    asked = choosing.strategy
+    if not hardware.scalable:
+        return []
+    if asked == "pd_cluster":
+        nodes = power_of_two(ceil(needed / hardware.vram_gb))
+        return [f"--prefill {nodes} --decode {nodes}"]
+    named = asked is not None and is_multi_node(asked)
+    strategy = asked if named else usual_strategy(choosing, hardware, 2)
+    if strategy is None or not is_multi_node(strategy):
+        return []
+    enough = enough_nodes(choosing.recipe, strategy, needed, hardware)
+    if enough is None:
+        return []
+    layout = "" if named or asked is None else f"--strategy {strategy} "
+    return [f"{layout}--nodes {enough}"]
 
 
 def _cannot(choosing: Choosing, profile: HardwareProfile, reason: str) -> NothingFits:
@@ -142,25 +212,24 @@ def _rank(choosing: Choosing, hardware: str) -> tuple[int, str]:
 
 
 def pick_variant(choosing: Choosing, hardware: HardwareProfile) -> Variant:
-    """The default variant, unless the hardware rules it out or is a small box of its own."""
+    """The default variant, unless the hardware rules it out or cannot be added to."""
     default = _default_variant(choosing)
     reason = choosing.chooser.why_not(default, hardware)
-    alone = not hardware.scalable or (choosing.request.profile is not None and choosing.on_one_node)
-    too_small = alone and not fits(default, hardware)
-    if reason is None and not too_small:
+    limited = not hardware.scalable or choosing.request.profile is not None
+    room = _room(choosing, hardware)
+    if reason is None and not (limited and footprint(default) > room):
         choosing.because("variant", default.id, "the recipe's default")
         return default
     others = choosing.chooser.runnable(hardware)
-    fitting = [v for v in others if fits(v, hardware)]
+    fitting = [v for v in others if footprint(v) <= room]
     if reason is None:
-        reason = (
-            f"{default.id} needs {default.vram_minimum_gb:g} GB and {hardware.id} has "
-            f"{hardware.vram_gb:g}"
-        )
+        whole = room == hardware.vram_gb
+        has = f"{hardware.id} has" if whole else f"{_gpus(room, hardware)} have"
+        reason = f"{default.id} needs {footprint(default):g} GB and {has} {room:g}"
     if not others:
         raise _cannot(choosing, hardware, reason)
-    if not fitting and alone:
-        raise _too_big(choosing, min(others, key=footprint), hardware)
+    if not fitting and limited:
+        raise _too_big(choosing, min(others, key=footprint), hardware, room)
     best = max(fitting or others, key=footprint)
     choosing.because("variant", best.id, f"{reason}; the largest that runs there")
     return best

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import NothingFits, UsageError, instead
-from .choosing import ceil, is_multi_node
-from .suitability import least_gpus, strategies_anywhere
+from .choosing import is_multi_node
+from .suitability import ceil, least_gpus, strategies_anywhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,9 +131,7 @@ def pick_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> 
         choosing.because("strategy", asked, choosing.set_by(choosing.request.strategy))
         return asked
     noun = "node" if nodes == 1 else "nodes"
-    name = _usual(choosing, _automatic(choosing, hardware), nodes) or _usual(
-        choosing, offered, nodes
-    )
+    name = usual_strategy(choosing, hardware, nodes)
     if name is None:
         raise NothingFits(
             f"{choosing.recipe.id} offers no strategy for {nodes} {noun} of {hardware.id}",
@@ -142,6 +140,13 @@ def pick_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> 
     why = "the recipe's default" if name in _defaults(choosing) else "the usual layout"
     choosing.because("strategy", name, f"{why} on {nodes} {noun}")
     return name
+
+
+def usual_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> str | None:
+    """The strategy for so many nodes where nobody asks for one; None where none is for them."""
+    return _usual(choosing, _automatic(choosing, hardware), nodes) or _usual(
+        choosing, choosing.chooser.offered(hardware), nodes
+    )
 
 
 def _defaults(choosing: Choosing) -> tuple[str, str]:

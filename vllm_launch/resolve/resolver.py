@@ -111,16 +111,20 @@ class Resolver:
         self, choice: Choice, forced: tuple[int, Source] | None
     ) -> tuple[int, Source]:
         """The TP size on one node and its place. Raises NothingFits for a forced one too large."""
-        hardware = choice.hardware
+        hardware, measured = choice.hardware, choice.request.profile is not None
 
         def work() -> tuple[int, Source]:
             variant, strategy = self._named(choice)
-            return tensor_parallel_size(self.recipe, variant, strategy, hardware, forced)
+            return tensor_parallel_size(
+                self.recipe, variant, strategy, hardware, forced, measured=measured
+            )
 
         if forced is not None:
             return work()
         size = hardware.gpu_count, hardware.vram_gb
-        return self._memo(("tp", choice.variant, hardware.id, size, choice.strategy), work)
+        return self._memo(
+            ("tp", choice.variant, hardware.id, size, measured, choice.strategy), work
+        )
 
     def parallel(
         self, strategy: Strategy, choice: Choice, rank: int, tp: int, source: Source,

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from ..model.recipe import Recipe, Variant
     from ..model.taxonomy import HardwareProfile
 
+_TENSOR_SPANS_NODES = ("multi_node_tp", "multi_node_tep")
+_EACH_NODE_HOLDS_ALL = ("multi_node_tp_dp",)
 # Formats that only Blackwell's tensor cores compute in.
 BLACKWELL_ONLY = ("nvfp4", "fp4")
 
@@ -83,9 +85,49 @@ def _needs(variant: Variant) -> str:
     return f"which needs {own.generation or own.brand}"
 
 
-def fits(variant: Variant, hardware: HardwareProfile) -> bool:
-    """Whether the weights with headroom fit one node."""
-    return (variant.vram_minimum_gb or 0) <= hardware.vram_gb
+def too_old(recipe: Recipe, hardware: HardwareProfile) -> str | None:
+    """The compute capability that the recipe's kernels need, where the GPUs are known to lack it.
+
+    It rules nothing out: a check refuses, which may be skipped.
+    """
+    needs = recipe.model.prerequisites
+    needed = needs.get("min_compute_capability") if isinstance(needs, dict) else None
+    digits = hardware.compute_arch.removeprefix("sm")
+    if needed is None or hardware.brand != "NVIDIA" or not digits.isdecimal():
+        return None
+    try:
+        return str(needed) if int(digits) / 10 < float(needed) else None
+    except ValueError:
+        return None
+
+
+def enough_nodes(
+    recipe: Recipe, strategy: str, needed: float, hardware: HardwareProfile
+) -> int | None:
+    """The nodes that have room for so many GB under a strategy for several; None: none have.
+
+    Where tensor parallelism spans them their number is a power of two: heads divide by no other.
+    """
+    if strategy in _EACH_NODE_HOLDS_ALL and needed > hardware.vram_gb:
+        return None
+    floor = least_gpus(recipe, strategy, hardware)
+    nodes = max(2, ceil(floor / hardware.gpu_count), ceil(needed / hardware.vram_gb))
+    return power_of_two(nodes) if strategy in _TENSOR_SPANS_NODES else nodes
+
+
+def nodes_of_weights(strategy: str | None, nodes: int) -> int:
+    """Of so many nodes, those that hold one copy of the weights together."""
+    return 1 if strategy in _EACH_NODE_HOLDS_ALL else nodes
+
+
+def power_of_two(count: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << (count - 1).bit_length()
+
+
+def ceil(value: float) -> int:
+    """The least whole number that is not less."""
+    return -int(-value // 1)
 
 
 def footprint(variant: Variant) -> float:

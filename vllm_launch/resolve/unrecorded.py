@@ -53,15 +53,22 @@ def draft(model_id: str, checkpoint: Checkpoint, profiles: Mapping[str, Hardware
     )
 
 
-def planned(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Recipe:
-    """The draft with the TP size and the context that the chosen hardware has room for."""
-    hardware = choice.hardware
-    size = choice.request.tp or tp_size(checkpoint, hardware)
-    ranks = size
-    if choice.strategy == "multi_node_tp":
-        ranks = hardware.gpu_count * choice.nodes
-    tp = Size(by_key={"default": size}, where=Source(layer=f"{GENERIC} {_heads(checkpoint)}"))
-    variant = recipe.variants["default"].replace(tp=tp)
+def planned(
+    recipe: Recipe,
+    checkpoint: Checkpoint,
+    hardware: HardwareProfile,
+    *,
+    tp: int | None = None,
+    nodes: int = 1,
+) -> Recipe:
+    """The draft with the TP size and the context that the hardware has room for.
+
+    ``tp`` is a size that the operator asks for.
+    """
+    size = tp or tp_size(checkpoint, hardware)
+    ranks = size if nodes == 1 else hardware.gpu_count * nodes
+    sizes = Size(by_key={"default": size}, where=Source(layer=f"{GENERIC} {_heads(checkpoint)}"))
+    variant = recipe.variants["default"].replace(tp=sizes)
     context = fitting_context(checkpoint, hardware, ranks)
     args: Arguments = ()
     if context is not None:
