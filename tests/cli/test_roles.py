@@ -526,6 +526,71 @@ def test_what_the_operator_says_wins(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize(
+    ("role", "rank", "node", "noted"),
+    [
+        pytest.param("decode", 1, 3, False, id="the second of decode is node 3"),
+        pytest.param("decode", 1, 1, True, id="node 1 is of prefill"),
+        pytest.param("prefill", 1, 1, False, id="the second of prefill is node 1"),
+        pytest.param("prefill", 1, 0, True, id="node 0 is the first"),
+    ],
+)
+def test_a_rank_of_a_pool_is_told_apart_from_a_launchers_node(
+    operator: Operator, role: str, rank: int, node: int, noted: bool
+) -> None:
+    line = (*POOLS, "--prefill", "2:dep", "--decode", "2:dep", "--dry-run", "--role", role)
+    ran = operator.run(*line, "--node-rank", str(rank), env=slurm(node, "n[1-4]", 4))
+    assert (f"note: --node-rank {rank} holds; SLURM_NODEID says otherwise" in ran.err) is noted
+
+
+@pytest.mark.parametrize(
+    ("line", "env"),
+    [
+        pytest.param(
+            (*TWO_NODES, "--node-rank", "1", "--endpoint", "HEAD_IP=10.9.9.9"),
+            {**slurm(1, "n[1-2]", 2), "SLURM_NODEID": "x"},
+            id="the node, which --node-rank says",
+        ),
+        pytest.param(
+            (*TWO_NODES, "--endpoint", "HEAD_IP=10.9.9.9"),
+            slurm(1, "n[1-", 2),
+            id="the list, whose address is given",
+        ),
+        pytest.param(
+            ("serve", FLASH, "--hardware", "b300"),
+            {**slurm(0, "n[1-", 1), "SLURM_NODEID": "x"},
+            id="all of them, for one node",
+        ),
+        pytest.param(
+            (*SHARED, "--role", "prefill"),
+            {**slurm(0, "n[1-", 1), "SLURM_NODEID": "x"},
+            id="all of them, for pools on one node",
+        ),
+    ],
+)
+def test_a_broken_variable_that_nobody_needs_is_let_be(
+    operator: Operator, line: tuple[str, ...], env: dict[str, str]
+) -> None:
+    operator.install("vllm")
+    ran = operator.run(*line, "--dry-run", env=env)
+    assert ran.status == 0, ran.err
+    assert "expected a whole number" not in ran.err
+    assert "a bracket is not closed" not in ran.err
+
+
+def test_hints_on_broken_variables_help(operator: Operator) -> None:
+    ran = operator.run(*TWO_NODES, "--dry-run", env=slurm(1, "n[1-", 2))
+    assert ran.error == (
+        "error: SLURM_STEP_NODELIST: a bracket is not closed in 'n[1-'\n"
+        "  unset SLURM_STEP_NODELIST, or give the nodes' addresses with --endpoint\n"
+    )
+    ran = operator.run(*TWO_NODES, "--dry-run", env={**slurm(1, "n1", 2), "SLURM_NODEID": "x"})
+    assert ran.error == (
+        "error: SLURM_NODEID: found 'x'; expected a whole number\n"
+        "  unset SLURM_NODEID, or say which node this is with --node-rank\n"
+    )
+
+
+@pytest.mark.parametrize(
     ("env", "told"),
     [
         pytest.param(

@@ -60,7 +60,7 @@ def plan_for_run(
     all_parts = tuple(_with_passed(part, invocation, settings) for part in all_parts)
     if invocation.command.name not in COMMANDS:
         return _of_parts(plan, _asked(all_parts, deployment, settings))
-    placed = _placed(all_parts, invocation, settings)
+    placed = _placed(all_parts, deployment, invocation, settings)
     selected = placed.parts or _asked(all_parts, deployment, settings)
     here = _executes(invocation, settings) or placed.parts is not None or plan.facts is not None
     on_site = here and settings["host_facts"] is None
@@ -85,7 +85,7 @@ def launcher_notes(invocation: Invocation, settings: Settings) -> tuple[str, ...
         return ()
     from ..host.cluster import read_cluster
 
-    view = read_cluster(os.environ)
+    view = read_cluster(os.environ, rank=False, nodes=False)
     if view is None:
         return ()
     notes = place(view, (), None, rank=False, strict=False).notes
@@ -157,25 +157,37 @@ def _counts(invocation: Invocation, settings: Settings) -> bool:
     return invocation.command.name in COMMANDS and settings["host_facts"] is None
 
 
-def _placed(all_parts: Sequence[Part], invocation: Invocation, settings: Settings) -> Place:
+def _placed(
+    all_parts: Sequence[Part], deployment: Deployment, invocation: Invocation, settings: Settings
+) -> Place:
     """What a launcher's variables say, where the operator does not."""
     if not _counts(invocation, settings):
         return Place()
     from ..host.cluster import read_cluster
 
-    view = read_cluster(os.environ)
+    role, given = settings["role"], settings["node_rank"]
+    several = len({part.node for part in all_parts}) > 1
+    rank = given is None and role not in OTHERS
+    view = read_cluster(
+        os.environ, rank=rank and several, nodes=several and _asks_for_nodes(all_parts, role)
+    )
     if view is None:
         return Place()
-    role, given = settings["role"], settings["node_rank"]
-    found = place(
-        view, all_parts, role,
-        rank=given is None and role not in OTHERS,
-        strict=_executes(invocation, settings),
-    )  # fmt: skip
-    if given is not None and view.rank is not None and int(view.rank.value) != given:
-        note = f"{settings.source('node_rank')} {given} holds; {view.rank.by} says otherwise"
-        found = found.replace(notes=(*found.notes, note))
+    found = place(view, all_parts, role, rank=rank, strict=_executes(invocation, settings))
+    if given is not None and view.rank is not None and found.numbers:
+        asked = _asked(all_parts, deployment, settings)
+        own = {found.numbers[part.name] for part in asked if part.name in found.numbers}
+        if own and int(view.rank.value) not in own:
+            note = f"{settings.source('node_rank')} {given} holds; {view.rank.by} says otherwise"
+            found = found.replace(notes=(*found.notes, note))
     return found
+
+
+def _asks_for_nodes(all_parts: Sequence[Part], role: str | None) -> bool:
+    """Whether a node's address is still to be filled in."""
+    machines = address_parts(all_parts)
+    own = (part for part in all_parts if role in (None, part.role))
+    return any(name in machines for part in own for name in placeholders_of(part))
 
 
 def _with_passed(part: Part, invocation: Invocation, settings: Settings) -> Part:

@@ -24,6 +24,7 @@ class Place(Record):
     parts: tuple[Part, ...] | None = None  # this node's; None: it does not say which node this is
     addresses: Mapping[str, str] = {}  # by placeholder
     address_by: Mapping[str, str] = {}  # the variable that says so, in words
+    numbers: Mapping[str, int] = {}  # the launcher's of every server's node, by the part's name
     machines: Mapping[str, str] = {}  # every server's address that is known, by the part's name
     said: tuple[str, ...] = ()  # what was taken
     notes: tuple[str, ...] = ()  # what was not, and why
@@ -116,7 +117,7 @@ def _addresses(view: ClusterView, all_parts: Sequence[Part], numbers: Mapping[st
         if number is not None and number < len(nodes):
             found[name] = nodes[number]
             by[name] = _of_list(view, number)
-    return Place(addresses=found, address_by=by, machines=machines)
+    return Place(addresses=found, address_by=by, numbers=numbers, machines=machines)
 
 
 def _of_list(view: ClusterView, number: int) -> str:
