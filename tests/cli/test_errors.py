@@ -798,6 +798,22 @@ def test_what_changes_nothing_is_noted(
     assert f"# note: {note}\n" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("target", "what"),
+    [
+        (("kubernetes",), "docker and podman, which do not run these containers"),
+        (("slurm", "--pyxis"), "docker and podman, which do not run these containers"),
+        (("slurm",), "containers, and this server is native"),
+    ],
+    ids=["kubernetes", "pyxis", "native"],
+)
+def test_what_other_containers_do_not_have_is_noted(
+    operator: Operator, target: tuple[str, ...], what: str
+) -> None:
+    ran = operator.run("export", FLASH, "--hardware", "b300", "--to", *target, "--hardened")
+    assert f"# note: --hardened is for {what}\n" in ran.err
+
+
 def test_an_endpoint_of_another_name_is_noted_with_the_names_there_are(operator: Operator) -> None:
     ran = operator.run(*TWO_NODES, "--endpoint", "HEAD=10.0.0.1", "--dry-run")
     note = "--endpoint HEAD fills nothing; placeholders here: $HEAD_IP, $IFACE_NAME"

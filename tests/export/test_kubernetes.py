@@ -457,6 +457,14 @@ def test_a_privileged_pod_has_more_gpus_than_it_asked_for(
     assert said not in header(brief(deployment))
 
 
+def test_a_server_on_a_socket_has_no_probes_of_a_port() -> None:
+    given = {"strategy": "pd_cluster", "hardware": "h200"}
+    deployment = with_arguments(resolved(**given), "--uds", "/tmp/x.sock")
+    for pod in cluster(brief(deployment)).pods:
+        probed = [key for key in pod.main.spec if key.endswith("Probe")]
+        assert bool(probed) is (pod.component == "router"), pod.component
+
+
 def test_rdma_devices_that_pods_are_not_given_are_told() -> None:
     deployment = resolved(hardware="h200", strategy="pd_cluster")
     said = "Pods are given no RDMA devices"

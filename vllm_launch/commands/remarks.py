@@ -69,7 +69,7 @@ def _options_without_effect(settings: Settings) -> Iterator[str]:
     if not in_container(settings):
         for name in ("hardened",) if kept else ("name", "hardened"):
             if settings[name]:
-                yield f"{settings.source(name)} is for containers, and this server is native"
+                yield f"{settings.source(name)} is for {_containers_of_others(settings)}"
     if not settings["wait"]:
         for name in ("wait_timeout", "request_timeout"):
             if settings[name]:
@@ -78,6 +78,13 @@ def _options_without_effect(settings: Settings) -> Iterator[str]:
         yield f"{settings.source('image')} is for containers, and this server is native"
     if settings["image"] and settings["to"] == "slurm" and not settings["pyxis"]:
         yield f"{settings.source('image')} is for --pyxis, and these servers are native"
+
+
+def _containers_of_others(settings: Settings) -> str:
+    """What an option of docker's and podman's containers is for, where these are none."""
+    if settings["to"] == "kubernetes" or (settings["to"] == "slurm" and settings["pyxis"]):
+        return "docker and podman, which do not run these containers"
+    return "containers, and this server is native"
 
 
 def _ports_without_effect(settings: Settings, deployment: Deployment) -> Iterator[str]:

@@ -322,12 +322,24 @@ def test_a_head_that_no_route_is_found_to_takes_an_interface(head):
     assert "interface_to" not in script_with("two nodes", HEAD_IP=head, IFACE_NAME="ib0")
 
 
+def with_words(found, *tokens):
+    more = paired((token, Source(layer="operator")) for token in tokens)
+    plans = tuple(p.replace(arguments=(*p.arguments, *more)) for p in found.processes)
+    return found.replace(processes=plans)
+
+
+def test_a_server_on_a_socket_is_not_awaited_at_a_port():
+    found = layout("pools on one node", endpoints=False)
+    assert script(found).count("await healthy") == 2
+    text = script(with_words(found, "--uds", "/tmp/x.sock"))
+    assert "await" not in text
+    assert "address_of" in text, "the router's own words have addresses"
+
+
 @pytest.mark.parametrize(("host", "url"), [("192.0.2.2", "192.0.2.2"), ("fd00::2", "[fd00::2]")])
 def test_on_one_node_servers_are_found_where_they_listen(host, url):
     found = layout("pools on one node", endpoints=False)
-    more = paired((token, Source(layer="operator")) for token in ("--host", host))
-    plans = tuple(p.replace(arguments=(*p.arguments, *more)) for p in found.processes)
-    text = script(found.replace(processes=plans))
+    text = script(with_words(found, "--host", host))
     assert f"http://{url}:8001" in text
     assert f"await healthy decode-0 {host} 8002\n" in text
     assert f"VLLM_NIXL_SIDE_CHANNEL_HOST={host} " in text

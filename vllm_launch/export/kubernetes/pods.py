@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import UsageError
 from ...resolve.container import files_read, own_hub_cache
-from ..readiness import startup_seconds, stop_seconds
+from ..readiness import health_url, startup_seconds, stop_seconds
 from .addresses import CONFIG_DIRECTORY, ENTRIES, OWN, POD_IP
 from .needs import masks, needs_of, page_resource, quantity
 from .probes import listening_probes, router_probes, server_probes, sidecar_probe
@@ -189,6 +189,8 @@ class Pods:
         startup = self.startup(group)
         if part.plan is None:
             return router_probes(part.port, startup)
+        if health_url(part) is None:  # it listens on a socket of its own pod
+            return {}
         return server_probes(part.plan, part.port, startup)
 
     def _mounts(self, part: Part, needs: Needs) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from ...errors import UsageError
 from ...model.part import SERVERS
 from ...model.record import Record
 from ..filling import OPERATOR, has_foreign_path, used_files
+from ..readiness import health_url
 from .words import literal, with_names
 
 TYPE_CHECKING = False
@@ -110,6 +111,8 @@ def _waits(part: Part, node: int, by_name: dict[str, Part], given: Given) -> Ite
         before = by_name[name]
         if not before.argv or (before.role in SERVERS and part.role in SERVERS):
             continue  # servers find each other
+        if before.plan is not None and health_url(before) is None:
+            continue  # nothing answers at any port
         port = before.port if before.port is not None else _port_of(before)
         if port is not None:
             at = node if before.role == "companion" else before.node
