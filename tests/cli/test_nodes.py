@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.launcher import COMMAND, M3, Operator
 from tests.preflight.build import amd_gpu, amd_host, gpu, host
+from vllm_launch.catalog.library import bundled
 from vllm_launch.host import facts_file
 from vllm_launch.model.host import HostFacts, LocalImage, NetworkInterface, NumaNode, RdmaDevice
 
@@ -429,6 +430,18 @@ def test_checks_that_need_the_machine_itself_are_counted_and_named(operator: Ope
     assert one["skipped"] == ["CONTEXT_TOO_LONG"]
     told = operator.run(*ONE, "--output", "text").out
     assert told.endswith(" passed, 1 skipped, 9 need the machine itself\n"), told
+
+
+def test_causes_that_stand_in_a_recipe_have_their_line(operator: Operator) -> None:
+    old = {"nvidia_driver": "470.82.01", "cuda_driver": "11.4", "vllm": "0.20.0"}
+    gpus = tuple(gpu(i, compute_capability="8.9") for i in range(8))
+    facts_file.save(machine(1, **old).replace(gpus=gpus), str(operator.cwd / "n.json"))
+    found = operator.run(*ONE).json["check"][0]["findings"]
+    lines = (Path(bundled().directory) / "models" / f"{M3}.yaml").read_text().splitlines()
+    told = {one["code"]: lines[one["line"] - 1].strip() for one in found if one["file"]}
+    assert told["DRIVER_OLD"] == 'min_nvidia_driver: "580"'
+    assert told["HARDWARE_FIT"] == 'min_compute_capability: "9.0"'
+    assert told["VERSION"] == 'min_vllm_version: "0.24.0"'
 
 
 def test_two_nodes_without_vllm_are_alike_and_cannot_serve(operator: Operator) -> None:

@@ -219,6 +219,7 @@ _model = table(
     flashinfer_autotune=boolean,
     supports_dcp=boolean,
     required=("model_id",),
+    placed=("min_vllm_version", "prerequisites"),
 )
 _meta = table(
     Meta,
@@ -235,6 +236,7 @@ _meta = table(
     hardware=_words,
     default_hardware=one_line,
     platforms=data,
+    placed=("hardware",),
 )
 _note = table(
     Note,

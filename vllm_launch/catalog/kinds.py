@@ -14,7 +14,7 @@ from .reading import ABSENT, in_quotes, mismatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from ..model.record import Record
@@ -308,12 +308,14 @@ def table(
     *,
     required: tuple[str, ...] = (),
     ignored: tuple[str, ...] = (),
+    placed: tuple[str, ...] = (),
     **keys: Reader,
 ) -> Reader:
     """A mapping with known keys, as a record.
 
     A record's ``id`` is the key that it stands under, its ``where`` the mapping's place.
-    ``shared`` are more keys; ``ignored`` ones may stand there and mean nothing here.
+    ``shared`` are more keys; ``ignored`` ones may stand there and mean nothing here; the places of
+    ``placed`` ones, and of the keys below them, are the record's ``places``.
     """
     keys.update(shared or {})
     takes_id = "id" in record._fields and "id" not in keys
@@ -338,10 +340,24 @@ def table(
             return _missing(node, path, reading, missing)
         if takes_where:
             values["where"] = reading.source(node, path)
+        if placed:
+            values["places"] = tuple(_places(node, path, reading, placed))
         return record(**values)
 
     SHAPES[read] = ("table", keys, required, ignored, record)
     return read
+
+
+def _places(
+    node: Node, path: str, reading: Reading, keys: Sequence[str]
+) -> Iterator[tuple[str, Source]]:
+    for key, line, column, child in node[3]:
+        if key in keys:
+            yield key, reading.source(("text", line, column, key, ""), f"{path}.{key}")
+            for below, at, beside, _ in child[3] if child[0] == "map" else ():
+                inner = f"{key}.{below}"
+                place: Node = ("text", at, beside, below, "")
+                yield inner, reading.source(place, f"{path}.{inner}")
 
 
 def _missing(node: Node, path: str, reading: Reading, keys: list[str]) -> Any:

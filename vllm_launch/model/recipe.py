@@ -60,6 +60,7 @@ class Meta(Record):
     hardware: Mapping[str, str] = {}  # profile id: "verified", …
     default_hardware: str | None = None
     platforms: Any = None
+    places: tuple[tuple[str, Source], ...] = ()  # of keys that checks name
 
 
 class Model(Record):
@@ -83,6 +84,7 @@ class Model(Record):
     docker_source: Any = None
     flashinfer_autotune: bool = False
     supports_dcp: bool = False
+    places: tuple[tuple[str, Source], ...] = ()  # of keys that checks name, "prerequisites.python"
 
 
 class HardwareOverride(Record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.finding import Check, Finding
 from .devices import chosen, listed
-from .driver import prerequisite
+from .driver import model_place, prerequisite
 from .unread import unread
 from .version import is_less
 
@@ -85,10 +85,11 @@ def rocm_new_enough(situation: Situation) -> Iterable[Finding] | None:
     needed = prerequisite(situation, "min_rocm")
     if situation.brand != "AMD" or not situation.native or not needed or situation.facts is None:
         return None
+    cause, source = "model.prerequisites.min_rocm", model_place(situation, "prerequisites.min_rocm")
     rocm = situation.facts.rocm
     if rocm is None:
         what = f"ROCm {needed} or newer needed, the installed version is not known"
-        return [Finding(severity="note", what=what, cause="model.prerequisites.min_rocm")]
+        return [Finding(severity="note", what=what, cause=cause, source=source)]
     if not is_less(rocm, needed):
         return []
     return [
@@ -97,8 +98,8 @@ def rocm_new_enough(situation: Situation) -> Iterable[Finding] | None:
             what=f"ROCm {needed} or newer needed by the recipe, {rocm} is installed",
             why="Its kernels need libraries that older versions lack.",
             remedy="Update ROCm, or use a container: --runtime docker.",
-            cause="model.prerequisites.min_rocm",
-            source=situation.deployment.recipe.where,
+            cause=cause,
+            source=source,
         )
     ]
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..model.host import Gpu
+    from ..model.source import Source
     from .situation import Situation
 
 _DRIVER_OF = {12: 525, 13: 580}  # the oldest driver branch that serves a CUDA version
@@ -23,6 +24,12 @@ def prerequisite(situation: Situation, key: str) -> str:
     found = situation.deployment.recipe.model.prerequisites
     value = found.get(key) if isinstance(found, dict) else None
     return str(value) if value is not None else ""
+
+
+def model_place(situation: Situation, key: str) -> Source:
+    """Where a key of the recipe's model stands, "prerequisites.python"."""
+    recipe = situation.deployment.recipe
+    return dict(recipe.model.places).get(key, recipe.where)
 
 
 def cuda_served(situation: Situation) -> Iterable[Finding] | None:
@@ -99,7 +106,7 @@ def driver_new_enough(situation: Situation) -> Iterable[Finding] | None:
             why="The recipe was made for builds that older drivers do not serve.",
             remedy="Update the driver.",
             cause="model.prerequisites.min_nvidia_driver",
-            source=situation.deployment.recipe.where,
+            source=model_place(situation, "prerequisites.min_nvidia_driver"),
         )
     ]
 
@@ -123,7 +130,7 @@ def _capability(situation: Situation) -> Iterable[Finding]:
             why="The recipe's kernels do not run on an older generation.",
             remedy="Use newer GPUs, or another model.",
             cause="model.prerequisites.min_compute_capability",
-            source=situation.deployment.recipe.where,
+            source=model_place(situation, "prerequisites.min_compute_capability"),
         )
     ]
 
@@ -133,7 +140,8 @@ def _older(gpu: Gpu, needed: str) -> bool:
 
 
 def _listed(situation: Situation) -> Iterable[Finding]:
-    support = situation.deployment.recipe.meta.hardware
+    recipe = situation.deployment.recipe
+    support = recipe.meta.hardware
     hardware = situation.deployment.choice.hardware.id
     if hardware in support or set(support.values()) <= {"unverified"}:
         return []
@@ -143,7 +151,7 @@ def _listed(situation: Situation) -> Iterable[Finding]:
             what=f"{hardware} is not among what the recipe lists: {', '.join(support)}",
             why="Nobody has said that its settings suit this hardware.",
             cause="meta.hardware",
-            source=situation.deployment.recipe.where,
+            source=dict(recipe.meta.places).get("hardware", recipe.where),
         )
     ]
 

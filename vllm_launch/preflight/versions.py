@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
-from .driver import prerequisite
+from .driver import model_place, prerequisite
 from .target import minimum, of_image
 from .units import quoted
 from .unread import not_saved, unread
@@ -82,6 +82,10 @@ def new_enough(situation: Situation) -> Iterable[Finding] | None:
     if not is_less(version.partition("+")[0], needed):
         return []
     unsure = is_development(version)
+    cause, source = "model.min_vllm_version", model_place(situation, "min_vllm_version")
+    if situation.variant.min_vllm_version:
+        source = situation.variant.where
+        cause = f"variants.{situation.variant.id}.min_vllm_version"
     return [
         Finding(
             severity="warn" if unsure else "fail",
@@ -92,8 +96,8 @@ def new_enough(situation: Situation) -> Iterable[Finding] | None:
             else "Older ones lack the model, or fail later, during inference.",
             remedy=remedy,
             command=command,
-            cause="model.min_vllm_version",
-            source=situation.deployment.recipe.where,
+            cause=cause,
+            source=source,
         )
     ]
 
@@ -130,7 +134,7 @@ def python_suits(situation: Situation) -> Iterable[Finding] | None:
             why="Wheels of what vLLM needs may be missing for it.",
             remedy="Install vLLM in an environment with such a Python.",
             cause="model.prerequisites.python",
-            source=situation.deployment.recipe.where,
+            source=model_place(situation, "prerequisites.python"),
         )
     ]
 
