@@ -438,10 +438,10 @@ def test_causes_that_stand_in_a_recipe_have_their_line(operator: Operator) -> No
     facts_file.save(machine(1, **old).replace(gpus=gpus), str(operator.cwd / "n.json"))
     found = operator.run(*ONE).json["check"][0]["findings"]
     lines = (Path(bundled().directory) / "models" / f"{M3}.yaml").read_text().splitlines()
-    told = {one["code"]: lines[one["line"] - 1].strip() for one in found if one["file"]}
-    assert told["DRIVER_OLD"] == 'min_nvidia_driver: "580"'
-    assert told["HARDWARE_FIT"] == 'min_compute_capability: "9.0"'
-    assert told["VERSION"] == 'min_vllm_version: "0.24.0"'
+    told = {one["cause"]: lines[one["line"] - 1].strip() for one in found if one["file"]}
+    assert told["model.prerequisites.min_nvidia_driver"] == 'min_nvidia_driver: "580"'
+    assert told["model.prerequisites.min_compute_capability"] == 'min_compute_capability: "9.0"'
+    assert told["model.min_vllm_version"] == 'min_vllm_version: "0.24.0"'
 
 
 def test_two_nodes_without_vllm_are_alike_and_cannot_serve(operator: Operator) -> None:

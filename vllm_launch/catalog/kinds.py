@@ -352,12 +352,13 @@ def _places(
     node: Node, path: str, reading: Reading, keys: Sequence[str]
 ) -> Iterator[tuple[str, Source]]:
     for key, line, column, child in node[3]:
-        if key in keys:
+        if key in keys and child[0] != "null":
             yield key, reading.source(("text", line, column, key, ""), f"{path}.{key}")
-            for below, at, beside, _ in child[3] if child[0] == "map" else ():
-                inner = f"{key}.{below}"
-                place: Node = ("text", at, beside, below, "")
-                yield inner, reading.source(place, f"{path}.{inner}")
+            for inner, at, beside, value in child[3] if child[0] == "map" else ():
+                if value[0] != "null":
+                    below = f"{key}.{inner}"
+                    place: Node = ("text", at, beside, inner, "")
+                    yield below, reading.source(place, f"{path}.{below}")
 
 
 def _missing(node: Node, path: str, reading: Reading, keys: list[str]) -> Any:
