@@ -402,9 +402,28 @@ def test_interrupted_before_it_is_ready_it_is_ended_and_forgotten(servers: Serve
     with servers.start("--detach", "--wait", stays_at=6) as process:
         wait_for_line(process, "# weights")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, b"")
+    assert err.decode().endswith(
+        "# ending qwen3-8b, after what it still answers; another Ctrl-C leaves it running\n"
+    )
     assert (servers.running(), servers.states()) == ([], {})
+
+
+def test_interrupted_again_it_says_what_it_leaves(servers: Servers) -> None:
+    with servers.start("--detach", "--wait", hangs="/health", deaf=True) as process:
+        wait_for_line(process, "# ready")
+        process.send_signal(signal.SIGINT)
+        wait_for_line(process, "# ending qwen3-8b")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode() == (
+        "# qwen3-8b was left, and may run: end it with vllm-launch stop qwen3-8b\n"
+    )
+    assert servers.states() == {"qwen3-8b": "starting"}
+    assert servers.operator.run("stop", "--timeout", "1").status == 0
+    assert servers.running() == []
 
 
 def test_the_terminals_signals_are_not_a_detached_servers(servers: Servers) -> None:

@@ -116,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"SSH-2.0-OpenSSH_9.6\r\n")
             self.close_connection = True
             return None
-        if self.path == "/health":
+        if self.path == "/health" and told.get("health") != 307:
             return self._health(told)
         if told.get("redirect"):
             self.send_response(307)
@@ -148,7 +148,7 @@ class Handler(BaseHTTPRequestHandler):
         if told.get("health") == 404:
             return self._json({"detail": "Not Found"}, 404)
         early = self.server.looks <= told.get("not_ready_looks", 0)
-        return self._send(b"", "text/plain", 503 if early or told.get("health") == 503 else 200)
+        return self._send(b"", "text/plain", 503 if early else told.get("health", 200))
 
     def _models(self, _: dict) -> dict:
         told = self.server.told

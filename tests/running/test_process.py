@@ -13,11 +13,11 @@ from vllm_launch.running import process
 from vllm_launch.running.ending import end
 from vllm_launch.running.process import (
     elsewhere,
+    family_of,
     from_record,
     identity_of,
     is_alive,
     send,
-    session_of,
     to_record,
 )
 
@@ -42,7 +42,7 @@ def test_another_process_is_not_it(changed: dict[str, object]) -> None:
     other = OWN.replace(**changed)
     assert not is_alive(other)
     assert not send(other, 0)
-    assert session_of(other) == []
+    assert family_of(other) == []
 
 
 def test_what_cannot_be_seen_from_here_is_not_said_to_be_dead() -> None:
@@ -88,8 +88,10 @@ def test_an_identity_is_kept_whole() -> None:
 
 FAMILY = """
 import os, signal, sys, time
-for _ in range(2):
+for number in range(2):
     if os.fork() == 0:
+        if number and "apart" in sys.argv:
+            os.setsid()
         if "deaf" in sys.argv:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.write(1, b"c")
@@ -102,8 +104,12 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize(
-    ("how", "forced"), [((), False), (("deaf",), True), (("deaf leader",), True)]
-)
+    ("how", "forced"),
+    [
+        ((), False), (("deaf",), True), (("deaf leader",), True), (("apart",), False),
+        (("deaf", "apart"), True),
+    ],
+)  # fmt: skip
 def test_a_server_ends_with_all_that_it_started(
     how: tuple[str, ...], forced: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +122,7 @@ def test_a_server_ends_with_all_that_it_started(
         assert len(child.stdout.read(3)) == 3
         leader = identity_of(child.pid)
         assert leader is not None
-        rest = session_of(leader)
+        rest = family_of(leader)
         assert len(rest) == 2
         assert end(leader, patience) is forced
         assert not any(map(is_alive, (leader, *rest)))
@@ -132,6 +138,6 @@ def test_what_a_dead_server_left_is_found() -> None:
         assert leader is not None
         child.send_signal(signal.SIGKILL)
         child.wait()
-        assert len(session_of(leader)) == 2
+        assert len(family_of(leader)) == 2
         assert end(leader, 60) is False
-        assert session_of(leader) == []
+        assert family_of(leader) == []

@@ -10,7 +10,7 @@ import pytest
 
 from tests.running.conftest import Playing
 from tests.running.player import CALL, MODEL
-from vllm_launch.running import http
+from vllm_launch.running import answers, http
 from vllm_launch.running.address import parsed
 from vllm_launch.running.promise import Promise
 from vllm_launch.running.smoke import run
@@ -55,7 +55,8 @@ def call(**function: Any) -> dict[str, Any]:
                      "the answer is no JSON: <html>502 Bad Gateway</html>", id="a proxy's page"),
         pytest.param({"half": "/v1/models"}, "model",
                      "the connection ended in the middle of the answer", id="half an answer"),
-        pytest.param({"redirect": "http://127.0.0.1:1/"}, "model", "307", id="a redirect"),
+        pytest.param({"redirect": "http://127.0.0.1:1/"}, "model",
+                     "307, a redirect to http://127.0.0.1:1/", id="a redirect"),
         pytest.param({"key": KEY}, "model", "401: it asks for a key", id="a key is on"),
         pytest.param({"text": ""}, "completion", "the answer is empty", id="an empty answer"),
         pytest.param({"text": "!" * 32}, "completion", "the answer is '!' over and over",
@@ -90,6 +91,8 @@ def call(**function: Any) -> dict[str, Any]:
                      'the call\'s arguments are no JSON: {"city": "Par', id="half of them"),
         pytest.param({"call": call(name="get_weather", arguments='{"town": 1}')}, "tool call",
                      "the call lacks the argument city: {'town': 1}", id="other arguments"),
+        pytest.param({"call": call(name="get_weather", arguments='{"city": ""}')}, "tool call",
+                     "the call lacks the argument city: {'city': ''}", id="an empty argument"),
         pytest.param({"thought": {"content": "<think>17 * 23</think>391"}}, "reasoning",
                      "thoughts stand in the answer: <think>17 * 23</think>391",
                      id="thoughts in the answer"),
@@ -111,7 +114,7 @@ def test_each_misbehaviour_is_told(
 
 
 def test_the_older_name_of_reasoning_counts(play: Playing) -> None:
-    server = play(thought={"reasoning_content": "by ten first", "content": "391"})
+    server = play(thought={"reasoning": "", "reasoning_content": "by ten first", "content": "391"})
     assert results(server.url)["reasoning"].held
 
 
@@ -215,6 +218,24 @@ def test_an_end_by_the_sockets_own_clock_is_the_same(
         1,
     )
     assert reply.cut == "the answer was not whole after 1 s"
+
+
+@pytest.mark.parametrize(
+    ("most", "what", "remedy"),
+    [
+        (http.MOST, http._ENDED, "look for its death in the log"),
+        (10, "the answer is longer than 0 MiB", ""),
+    ],
+    ids=["broken off", "too long"],
+)
+def test_a_death_is_looked_for_where_the_server_broke_off(
+    play: Playing, most: int, what: str, remedy: str
+) -> None:
+    told = {"half": "/v1/models"} if most == http.MOST else {}
+    reply = http.exchange(parsed(play(**told).url), http.Asked(path="/v1/models"), 60, most)
+    with pytest.raises(answers.DoesNotHold) as raised:
+        answers.document(reply)
+    assert (raised.value.what, raised.value.remedy) == (what, remedy)
 
 
 def test_words_of_a_model_do_no_harm_to_a_terminal(play: Playing) -> None:

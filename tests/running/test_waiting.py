@@ -129,8 +129,21 @@ def test_a_server_that_hangs_is_told(play: Playing, deaf: Address, told: dict | 
 
 
 def test_a_server_that_goes_on_answering_with_errors_hangs(play: Playing) -> None:
-    waited = wait(Server(parsed(play(health=503).url)), ignore, None, 2)
-    assert waited.what == "it hangs: for 2 s, it answers with 503"
+    waited = wait(Server(parsed(play(health=500).url)), ignore, None, 2)
+    assert waited.what == "it hangs: for 2 s, it answers with 500"
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_router_whose_servers_load_is_waited_for(play: Playing, status: int) -> None:
+    waited = wait(Server(parsed(play(health=status).url)), ignore, 0.5, 0.1)
+    assert waited.what == f"not ready after 0.5 s: it answers with {status}"
+
+
+def test_a_redirect_is_told_at_once_with_where_it_leads(play: Playing) -> None:
+    server = play(health=307, redirect="http://node7:8000/\x9b2Jhealth")
+    waited = wait(Server(parsed(server.url)), ignore, None, 60)
+    assert waited.what == "it answers with 307, a redirect to http://node7:8000/2Jhealth"
+    assert waited.seconds < 30
 
 
 def test_what_speaks_another_protocol_is_never_ready(play: Playing) -> None:

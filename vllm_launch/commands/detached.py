@@ -10,7 +10,7 @@ from ..running import engine, process, spawn, state
 from ..running.ending import SECONDS, end
 from ..running.log import Log
 from ..running.supervise import Pump, Signals, end_of, see_out
-from ..streams import answer, finish
+from ..streams import answer, finish, remark
 from .failure import not_handed_over, tell_failure, tell_known
 from .job import begin, note, tell_held
 from .verify import verify
@@ -32,7 +32,7 @@ def start_detached(job: Job, settings: Settings) -> int:
         if settings["wait"]:
             _test_detached(kept, job, settings)
     except KeyboardInterrupt:
-        _end_detached(job.kept.name)
+        _end_interrupted(job.kept.name)
         raise
     answer(f"{kept.name}\n")
     finish()
@@ -65,6 +65,16 @@ def _end(kept: Kept) -> None:
         engine.stop(kept.container, kept.name, SECONDS)
     elif kept.server is not None:
         end(kept.server, SECONDS)
+
+
+def _end_interrupted(name: str) -> None:
+    """End a server whose start was interrupted; another Ctrl-C leaves it."""
+    try:
+        remark(f"# ending {name}, after what it still answers; another Ctrl-C leaves it running\n")
+        _end_detached(name)
+    except KeyboardInterrupt:
+        remark(f"# {name} was left, and may run: end it with vllm-launch stop {name}\n")
+        raise
 
 
 def _end_detached(name: str) -> None:

@@ -57,7 +57,7 @@ def _gpus(server: Identity) -> tuple[tuple[int, str], ...]:
     """The GPUs that a server's processes are on, by what the drivers say."""
     from ..host.facts import read_host
 
-    pids = {server.pid, *(each.pid for each in process.session_of(server))}
+    pids = {server.pid, *(each.pid for each in process.family_of(server))}
     return tuple(
         (gpu.index, gpu.uuid or "")
         for gpu in read_host().gpus

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .http import Reply
 
 _SHOWN = 60  # characters of a model's words
+_OTHER_URL = "no redirect is followed: give the address where it answers itself"
 # How models write calls and thoughts where no parser has taken them out of the text.
 _CALL_MARKS = (
     "<tool_call", "<|tool_call", "[TOOL_CALLS]", "<function", "<|python_tag|>", "functools[",
@@ -33,10 +34,12 @@ def document(reply: Reply) -> Any:
     """An answer's JSON. Raises DoesNotHold for an error, and for what is none or not whole."""
     if reply.status == 401:
         raise DoesNotHold("401: it asks for a key", "export VLLM_API_KEY=…, the server's own")
+    if reply.location and 300 <= reply.status < 400:
+        raise DoesNotHold(sent_on(reply), _OTHER_URL)
     if reply.status != 200:
         raise DoesNotHold(f"{reply.status}: {_complaint(reply)}".rstrip(": "))
     if reply.cut:
-        raise DoesNotHold(reply.cut, "look for its death in the log")
+        raise DoesNotHold(reply.cut, "look for its death in the log" if reply.ended else "")
     try:
         read = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -44,6 +47,11 @@ def document(reply: Reply) -> Any:
     if not isinstance(read, dict):
         raise DoesNotHold("the answer is no JSON mapping")
     return read
+
+
+def sent_on(reply: Reply) -> str:
+    """A redirect: its status, and where it leads."""
+    return f"{reply.status}, a redirect to {shown(reply.location, 200)}"
 
 
 def models(reply: Reply) -> list[tuple[str, str, int | None]]:
@@ -93,10 +101,8 @@ def message(reply: Reply) -> tuple[dict[str, Any], str]:
 
 def thought(of: dict[str, Any]) -> str:
     """What a message has of reasoning, under either of its names."""
-    for name in ("reasoning", "reasoning_content"):
-        if isinstance(of.get(name), str):
-            return str(of[name])
-    return ""
+    both = (of.get(name) for name in ("reasoning", "reasoning_content"))
+    return next((text for text in both if isinstance(text, str) and text), "")
 
 
 def content(of: dict[str, Any]) -> str:
@@ -145,8 +151,11 @@ def streamed(reply: Reply) -> str:
             ended = ended or bool(choice.get("finish_reason"))
     if reply.cut or not done:
         why = reply.cut or "no [DONE] came"
-        raise DoesNotHold(f"the stream is cut off after {pieces} pieces: {why}",
-                          "look for its death in the log, or for a proxy's timeout")  # fmt: skip
+        remedy = "look for its death in the log, or for a proxy's timeout"
+        raise DoesNotHold(
+            f"the stream is cut off after {pieces} pieces: {why}",
+            remedy if reply.ended or not reply.cut else "",
+        )
     if not ended:
         raise DoesNotHold("the stream says of no choice why it ended")
     return f"{pieces} pieces: {_words(text)}"
@@ -189,9 +198,10 @@ def called(reply: Reply, tool: str, argument: str) -> str:
             f"the call's arguments are no JSON: {shown(str(function.get('arguments')))}",
             "the tool call parser does not fit the model, or its output was cut",
         ) from None
-    if not isinstance(arguments, dict) or not isinstance(arguments.get(argument), str):
+    given = arguments.get(argument) if isinstance(arguments, dict) else None
+    if not isinstance(given, str) or not given.strip():
         raise DoesNotHold(f"the call lacks the argument {argument}: {shown(str(arguments))}")
-    return f"{tool}({argument}={shown(arguments[argument])})"
+    return f"{tool}({argument}={shown(given)})"
 
 
 def _no_call(text: str, ended: str) -> None:

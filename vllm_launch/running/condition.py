@@ -103,7 +103,7 @@ def _answering(kept: Kept) -> Condition:
 
 def _dead(kept: Kept) -> Condition:
     end = state.ended(kept)
-    left = len(process.session_of(kept.server)) if kept.server is not None else 0
+    left = len(process.family_of(kept.server)) if kept.server is not None else 0
     detail = status_text(end.status) if end is not None else "how it ended is not known"
     if left:
         detail += f"; {left} of its processes still run"

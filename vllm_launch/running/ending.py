@@ -20,18 +20,18 @@ _PAUSE = 0.05
 
 
 def end(server: Identity, seconds: float) -> bool:
-    """End a server, then what is left of its session; whether that had to be forced.
+    """End a server, then what is left of its family; whether that had to be forced.
 
     The server alone is asked: it is the one who ends its workers, after what they still answer.
 
     Raises LaunchError where something does not end.
     """
-    rest = {*process.session_of(server)}
+    rest = {*process.family_of(server)}
     forced = False
     if process.send(server, signal.SIGTERM) and not gone((server,), seconds, rest, server):
         forced = True
         process.send(server, signal.SIGKILL)
-    rest.update(process.session_of(server))
+    rest.update(process.family_of(server))
     return end_rest(server, rest, kindly=not forced) or forced
 
 
@@ -40,11 +40,11 @@ def end_rest(server: Identity, rest: Collection[Identity] = (), *, kindly: bool 
 
     Raises LaunchError where something does not end.
     """
-    left = alive({*rest, *process.session_of(server)})
+    left = alive({*rest, *process.family_of(server)})
     if left and kindly:
         _send_all(left, signal.SIGTERM)
         gone(left, _REST)
-    left = alive({*left, *process.session_of(server)})
+    left = alive({*left, *process.family_of(server)})
     _send_all(left, signal.SIGKILL)
     if not gone((*left, server), _LAST):
         stuck = ", ".join(str(each.pid) for each in alive((*left, server)))
@@ -64,7 +64,7 @@ def gone(
 ) -> bool:
     """Wait until none of some processes runs; whether that came true in time.
 
-    ``seen`` collects the leader's session meanwhile: nothing says later which that was.
+    ``seen`` collects the leader's family meanwhile: nothing says later which that was.
     """
     from time import monotonic, sleep
 
@@ -74,7 +74,7 @@ def gone(
         if monotonic() >= until:
             return False
         if seen is not None and leader is not None:
-            seen.update(process.session_of(leader))
+            seen.update(process.family_of(leader))
         sleep(_PAUSE)
     return True
 

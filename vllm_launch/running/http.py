@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MOST = 16 << 20  # bytes of an answer
 _CHUNK = 1 << 16
 _SHORTEST_KEY = 8
+_ENDED = "the connection ended in the middle of the answer"
 
 
 class Asked(Record):
@@ -36,7 +37,13 @@ class Reply(Record):
     status: int
     kind: str = ""  # its content type
     body: bytes = b""
+    location: str = ""  # where a redirect leads
     cut: str = ""  # why there is no more of it; "": it is whole
+
+    @property
+    def ended(self) -> bool:
+        """Whether the other end broke it off, and not this one."""
+        return self.cut == _ENDED
 
 
 class NoReply(Exception):
@@ -130,9 +137,9 @@ def _read(
     except TimeoutError:  # a silence of all the seconds there are
         expired.set()
     except (OSError, http.client.HTTPException, ValueError):
-        cut = "the connection ended in the middle of the answer"
+        cut = _ENDED
     if wanted is not None and size < wanted:
-        cut = "the connection ended in the middle of the answer"
+        cut = _ENDED
     if expired.is_set():
         cut = f"the answer was not whole after {seconds:g} s"
     if size > most:
@@ -141,6 +148,7 @@ def _read(
         status=response.status,
         kind=(response.getheader("Content-Type") or "").partition(";")[0].strip().lower(),
         body=_without_key(b"".join(chunks)[:most], key),
+        location=response.getheader("Location") or "",
         cut=cut,
     )
 

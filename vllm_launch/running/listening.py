@@ -22,8 +22,8 @@ def is_anothers(address: Address, server: Identity) -> bool:
     listening = listeners(address.port) if not address.socket else set()
     if not listening or not list_dir("/proc", str(server.pid), "fd"):
         return False
-    session = (server, *process.session_of(server))
-    return not any(listening & sockets(str(each.pid)) for each in session)
+    family = (server, *process.family_of(server))
+    return not any(listening & sockets(str(each.pid)) for each in family)
 
 
 def is_here(host: str) -> bool:

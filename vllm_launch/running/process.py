@@ -29,6 +29,7 @@ class Seen(Record):
     """What the kernel says of a process."""
 
     state: str
+    parent: int
     session: int
     started: int
 
@@ -43,7 +44,12 @@ def look(pid: int) -> Seen | None:
     words = text[text.rfind(b")") + 2 :].split()  # a program's name may have anything in it
     if len(words) < 20:
         return None
-    return Seen(state=words[0].decode(), session=int(words[3]), started=int(words[19]))
+    return Seen(
+        state=words[0].decode(),
+        parent=int(words[1]),
+        session=int(words[3]),
+        started=int(words[19]),
+    )
 
 
 def identity_of(pid: int) -> Identity | None:
@@ -94,26 +100,28 @@ def is_alive(identity: Identity) -> bool:
     return seen is not None and seen.started == identity.started and seen.state not in "ZX"
 
 
-def session_of(leader: Identity) -> list[Identity]:
+def family_of(leader: Identity) -> list[Identity]:
     """The processes of a session that a process leads or has led, besides itself.
 
-    The kernel gives its number to no other process as long as one of these is there. Where the
+    With what these and a leader that lives have started in sessions of their own. The kernel gives
+    the leader's number to no other process as long as one of its session is there. Where the
     number is another process's by now, none of these are left.
     """
     if leader.boot != _here()["boot"]:
         return []
-    now = look(leader.pid)
-    if now is not None and now.started != leader.started:
+    numbers = (int(name) for name in os.listdir("/proc") if name.isdecimal())
+    seen = {pid: found for pid in numbers if (found := look(pid)) is not None}
+    if leader.pid in seen and seen[leader.pid].started != leader.started:
         return []
-    found = []
-    for name in os.listdir("/proc"):
-        pid = int(name) if name.isdecimal() else leader.pid
-        seen = look(pid) if pid != leader.pid else None
-        if seen is None or seen.session != leader.pid or seen.state in "ZX":
-            continue
-        if seen.started >= leader.started:
-            found.append(leader.replace(pid=pid, started=seen.started))
-    return found
+    family = {pid for pid, found in seen.items() if found.session == leader.pid}
+    family |= {leader.pid} & set(seen)
+    while more := {pid for pid in seen if seen[pid].parent in family} - family:
+        family |= more
+    return [
+        leader.replace(pid=pid, started=seen[pid].started)
+        for pid in sorted(family - {leader.pid})
+        if seen[pid].started >= leader.started and seen[pid].state not in "ZX"
+    ]
 
 
 def send(identity: Identity, number: int) -> bool:

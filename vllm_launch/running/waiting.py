@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import UsageError
 from ..model.record import Record
 from .address import parsed
+from .answers import sent_on
 from .http import Asked, NoReply, exchange
 from .listening import NOT_ITS_OWN, is_anothers, is_here
 from .readiness import Progress, Reader
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .address import Address
+    from .http import Reply
     from .process import Identity
 
 _PROBE = 10.0  # seconds for one look
+_LOADING = (502, 503, 504)  # of a router or a proxy whose servers are not there yet
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 1.0)  # seconds between looks; the last one stays
 
 
@@ -65,7 +68,8 @@ def wait(
     """Wait until a server answers, ends or hangs; no longer than ``seconds``, where that is given.
 
     Loading may take hours: while a process lives and is not heard, it loads. ``silence`` is how
-    long one may take requests without answering, or answer with errors, before it counts as hung.
+    long one may take requests without answering, or answer with errors, before it counts as hung;
+    502, 503 and 504 say that what stands behind it loads.
     """
     from time import monotonic, sleep
 
@@ -133,16 +137,20 @@ class _Looks:
         seconds = min(_PROBE, self._silence)
         began = monotonic()
         try:
-            status = self._ask("/health", seconds)
-            if status in (401, 403, 404, 405):  # not vLLM's own: behind a proxy, say
-                status = self._ask("/v1/models", seconds)
-                status = 200 if status == 401 else status
+            reply = self._ask("/health", seconds)
+            if reply.status in (401, 403, 404, 405):  # not vLLM's own: behind a proxy, say
+                reply = self._ask("/v1/models", seconds)
+                reply = reply.replace(status=200) if reply.status == 401 else reply
         except NoReply as error:
             self._not_ready(error.what, began if error.silent else None)
             self.hangs = error.what if error.final else self.hangs
             return False
-        if status != 200:
-            self._not_ready(f"it answers with {status}", began)
+        if reply.status != 200:
+            self._not_ready(
+                f"it answers with {reply.status}", None if reply.status in _LOADING else began
+            )
+            if reply.location and 300 <= reply.status < 400:
+                self.hangs = f"it answers with {sent_on(reply)}"
             return False
         process = self._server.process()
         if process is not None and is_anothers(self._server.address, process):
@@ -150,8 +158,8 @@ class _Looks:
             return False
         return True
 
-    def _ask(self, path: str, seconds: float) -> int:
-        return exchange(self._server.address, Asked(path=path), seconds, most=1 << 20).status
+    def _ask(self, path: str, seconds: float) -> Reply:
+        return exchange(self._server.address, Asked(path=path), seconds, most=1 << 20)
 
     def _not_ready(self, what: str, since: float | None) -> None:
         """Remember a look; ``since`` None: the server is still loading, as where it refuses."""
