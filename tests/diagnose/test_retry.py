@@ -134,6 +134,11 @@ OTHERS = {
         "serve M --port 9000 --tp 2", Try(options=("--port", NEXT_PORT)),
         "serve M --tp 2 --port 9001",
     ),
+    "the next port of a pool": (
+        "serve M --role prefill --prefill-port 9000 --decode-port 9500",
+        Try(options=("--port", NEXT_PORT)),
+        "serve M --role prefill --decode-port 9500 --prefill-port 9001",
+    ),
     "the next port after a flag's": (
         "serve M -- --port=9000", Try(options=("--port", NEXT_PORT)), "serve M --port 9001",
     ),

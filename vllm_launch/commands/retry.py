@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from ..diagnose import Diagnosis, Try
     from ..options import Command
 
-_SETS = {"tp": "--tensor-parallel-size", "port": "--port"}  # options, and vLLM's flags for them
+# Options, and vLLM's flags for them.
+_SETS = {
+    "tp": "--tensor-parallel-size",
+    "port": "--port",
+    "prefill_port": "--port",
+    "decode_port": "--port",
+}
 _OPPOSITE = {"feature": "no_feature", "no_feature": "feature"}
 _HIDDEN = "…"  # what stands for a secret
 # What the next command does not keep: --skip would have check see nothing, and a lock holds the
@@ -53,6 +59,8 @@ def retried(started: Sequence[str], step: Try) -> tuple[str, ...]:
     changed = _step(target, step.options)
     if changed.get("port") == NEXT_PORT:
         changed["port"] = str(_port(failed.given, passed) + 1)
+    if "port" in changed:
+        changed[_port_option(failed.given)] = changed.pop("port")
     given = _changed(_taken(failed.given, target), changed)
     flags = [*(_SETS[name] for name in changed if name in _SETS), *filter(is_flag, step.flags)]
     after = [*_without(passed, flags), *step.flags] if target.passes_on else []
@@ -67,9 +75,16 @@ def retried(started: Sequence[str], step: Try) -> tuple[str, ...]:
     )
 
 
+def _port_option(given: Mapping[str, Any]) -> str:
+    """The option for the server's port: a pool's is known to whatever asks it as well."""
+    role = given.get("role")
+    pool = role in ("prefill", "decode") and "port" not in given
+    return f"{role}_port" if pool else "port"
+
+
 def _port(given: Mapping[str, Any], passed: Sequence[str]) -> int:
     """The HTTP port of the launch that failed; vLLM's own where nothing sets it."""
-    said = [given.get("port", "")]
+    said = [given.get("port", ""), given.get(_port_option(given), "")]
     for word, follower in zip(passed, (*passed[1:], ""), strict=False):
         flag, _, joined = long(word).partition("=")
         if flag == "--port":
