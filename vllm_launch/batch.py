@@ -63,7 +63,7 @@ def _on_host(request: Request, facts: Any, resolver: Resolver) -> Deployment:
     if request.hardware is not None:
         raise UsageError("input.hardware and input.host_facts each name a machine")
     saved = from_dict(facts, "input.host_facts")
-    host = host_of(saved, resolver.taxonomy.hardware_profiles, {})
+    host = host_of(saved, resolver.taxonomy.hardware_profiles, {}, saved=True)
     return deployment_on(host, resolver, request_for_host(host, request, None))
 
 

@@ -303,8 +303,8 @@ def test_no_gpu_says_what_was_looked_for_and_how_to_plan_for_another_machine(
     for what in ("amd-smi command: not found", "AMD kernel driver (/sys/class/kfd"):
         assert what in message
     assert hint == (
-        "  to plan for another machine, give --hardware ID (as in --hardware b300 --dry-run) or "
-        "--host-facts FILE"
+        "  --hardware cpu plans for this machine's CPUs; to plan for another machine, give "
+        "--hardware ID (as in --hardware b300 --dry-run) or --host-facts FILE"
     )
 
 
@@ -386,11 +386,7 @@ def test_facts_without_a_gpu_are_named_in_the_error(operator: Operator) -> None:
     file.write_text('{"format": "vllm-launch host facts", "version": 1, "gpus": []}')
     ran = operator.run(*DRY, "--host-facts", "node7.json")
     assert ran.status == 3
-    assert ran.error == (
-        "error: no GPU found on node7.json\n"
-        "  to plan for another machine, give --hardware ID (as in --hardware b300 --dry-run) or "
-        "--host-facts FILE\n"
-    )
+    assert ran.error == ("error: no GPU found on node7.json\n  --hardware cpu plans for its CPUs\n")
 
 
 @pytest.mark.parametrize(

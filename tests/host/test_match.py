@@ -493,7 +493,8 @@ def test_mixed_gpus(gpus: list[Gpu], expected: str | None, used: list[int], left
 def test_two_vendors_that_nothing_tells_apart(gpus: list[Gpu], choices: str) -> None:
     match = check(gpus, None, 0)
     assert match.profile is None
-    assert f"can both serve here: choose with --hardware {choices}" in match.reason
+    assert match.reason.endswith(" can both serve here: choose with --gpus")
+    assert match.named_by == choices
 
 
 def test_two_names_of_one_product_are_uniform() -> None:

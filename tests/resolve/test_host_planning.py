@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.resolve.build import M3, M31, deploy, own, profile, recipe, told
+from tests.resolve.build import M3, M31, deploy, library, own, profile, recipe, told
 from vllm_launch.errors import NothingFits, UsageError
 from vllm_launch.model.choice import Choice, Pool, Pools, Request
+from vllm_launch.model.host import MAKE_WHOLE, Gpu, HostFacts
 from vllm_launch.model.taxonomy import HardwareProfile
+from vllm_launch.resolve.on_host import host_of
 
 DEEPSEEK, KIMI = "deepseek-ai/DeepSeek-R1", "moonshotai/Kimi-K3"
 
@@ -224,6 +226,72 @@ def test_nodes_are_not_suggested_where_no_strategy_has_several() -> None:
     with pytest.raises(NothingFits) as caught:
         resolver.choose(Request(profile=Host("h200").profile()))
     assert caught.value.hint == "what would do: a larger machine"
+
+
+LOST = Gpu(index=0, vendor="NVIDIA", name="NVIDIA H200", fault="GPU is lost")
+PART = Gpu(
+    index=0, vendor="AMD", name="AMD Instinct MI355X", pci_device_id="75a3",
+    memory_bytes=36 << 30, compute_partition="CPX", memory_partition="NPS4",
+)  # fmt: skip
+UNREAD = Gpu(index=0, vendor="NVIDIA", name="NVIDIA X999", compute_capability="9.0")
+BOTH = (
+    Gpu(index=0, vendor="NVIDIA", name="NVIDIA H200", compute_capability="9.0",
+        memory_bytes=140 << 30),
+    PART.replace(index=1, compute_partition="SPX", memory_partition="NPS1",
+                 memory_bytes=288 << 30),
+)  # fmt: skip
+THERE = "see vllm-launch detect on that machine"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "saved", "message", "hint"),
+    [
+        pytest.param(
+            (LOST,),
+            False,
+            "no GPU can be used whole; left out: NVIDIA GPU 0 (NVIDIA H200): GPU is lost",
+            "see vllm-launch detect",
+            id="lost",
+        ),
+        pytest.param(
+            (PART,),
+            True,
+            "no GPU can be used whole; left out: AMD GPU 0 (AMD Instinct MI355X): "
+            "partitioned as CPX/NPS4, not SPX/NPS1",
+            f"make partitioned GPUs whole again while nothing uses them: {MAKE_WHOLE}",
+            id="in parts",
+        ),
+        pytest.param(
+            (UNREAD,),
+            False,
+            "1 x NVIDIA X999: no known profile has this name with compute capability 9.0; "
+            "no profile: no known profile has this name with compute capability 9.0; "
+            "memory of these GPUs could not be read",
+            "or name a profile with --hardware ID; see vllm-launch detect",
+            id="whole, and nothing is known of them",
+        ),
+        pytest.param(
+            BOTH,
+            False,
+            "1 x NVIDIA H200 and 1 x AMD Instinct MI355X can both serve here: choose with --gpus",
+            "or name a profile with --hardware h200|mi355x; see vllm-launch detect",
+            id="two vendors",
+        ),
+        pytest.param(
+            BOTH,
+            True,
+            "1 x NVIDIA H200 and 1 x AMD Instinct MI355X can both serve here: choose with --gpus",
+            THERE,
+            id="two vendors of a saved host",
+        ),
+    ],
+)
+def test_gpus_that_are_no_profile_are_said_with_the_reason(
+    gpus: tuple[Gpu, ...], saved: bool, message: str, hint: str
+) -> None:
+    with pytest.raises(NothingFits) as caught:
+        host_of(HostFacts(gpus=gpus), library().taxonomy.hardware_profiles, {}, saved=saved)
+    assert told(caught.value)[1:] == (f"no hardware profile matches: {message}", hint)
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,14 @@ def find_host(settings: Settings, taxonomy: Taxonomy) -> Host:
     environ = {} if settings["host_facts"] else os.environ
     if settings["hardware"] == "cpu":
         match = match_cpu(facts, profiles)
-        return Host(facts=facts, environ=environ, profile=profile_of(match), why=match.reason)
+        profile = profile_of(match, saved=bool(settings["host_facts"]))
+        return Host(facts=facts, environ=environ, profile=profile, why=match.reason)
     if not facts.gpus:
         raise _no_gpu(facts, settings)
-    return host_of(facts, profiles, environ, gpus=settings["gpus"], named=settings.source("gpus"))
+    return host_of(
+        facts, profiles, environ, gpus=settings["gpus"], named=settings.source("gpus"),
+        saved=bool(settings["host_facts"]),
+    )  # fmt: skip
 
 
 def facts_paths(settings: Settings) -> tuple[str, ...]:
@@ -51,11 +55,15 @@ def read_facts(settings: Settings) -> HostFacts:
 
 
 def _no_gpu(facts: HostFacts, settings: Settings) -> NothingFits:
-    """No GPU: what was looked for, and how to plan for another machine."""
+    """No GPU: what was looked for, and how to plan for CPUs or another machine."""
     looked = "; ".join(f"{what}: {outcome}" for what, outcome in facts.looked_for)
-    where = "".join(facts_paths(settings)[:1]) or "this host"
-    return NothingFits(
-        f"no GPU found on {where}" + (f" ({looked})" if looked else ""),
-        hint="to plan for another machine, give --hardware ID (as in --hardware b300 "
-        "--dry-run) or --host-facts FILE",
-    )
+    path = "".join(facts_paths(settings)[:1])
+    found = f"no GPU found on {path or 'this host'}" + (f" ({looked})" if looked else "")
+    whose = "its" if path else "this machine's"
+    hint = f"--hardware cpu plans for {whose} CPUs"
+    if not path:
+        hint += (
+            "; to plan for another machine, give --hardware ID (as in --hardware b300 --dry-run) "
+            "or --host-facts FILE"
+        )
+    return NothingFits(found, hint=hint)

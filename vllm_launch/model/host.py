@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .record import Record
 
+# Makes the parts of AMD's GPUs whole ones.
+MAKE_WHOLE = "sudo amd-smi set --compute-partition SPX && sudo amd-smi set --memory-partition NPS1"
+
 
 class GpuProcess(Record):
     """A process that holds memory of a GPU."""
@@ -57,6 +60,11 @@ class Gpu(Record):
     numa_node: int | None = None
     fault: str | None = None  # why it cannot be used: lost, or it never answers
     unknown: tuple[tuple[str, str], ...] = ()  # (field, why it could not be read)
+
+    @property
+    def partition(self) -> tuple[str, str]:
+        """AMD's compute and memory modes; SPX and NPS1, the whole, where they were not read."""
+        return self.compute_partition or "SPX", self.memory_partition or "NPS1"
 
 
 class NumaNode(Record):

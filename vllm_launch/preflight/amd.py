@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.finding import Check, Finding
+from ..model.host import MAKE_WHOLE
 from .devices import chosen, listed
 from .driver import model_place, prerequisite
 from .unread import unread
@@ -60,22 +61,17 @@ def unpartitioned(situation: Situation) -> Iterable[Finding] | None:
     """Whole GPUs: SPX and NPS1."""
     if situation.brand != "AMD" or situation.facts is None:
         return None
-    cut = [
-        gpu
-        for gpu in chosen(situation)
-        if (gpu.compute_partition or "SPX", gpu.memory_partition or "NPS1") != ("SPX", "NPS1")
-    ]
+    cut = [gpu for gpu in chosen(situation) if gpu.partition != ("SPX", "NPS1")]
     if not cut:
         return []
-    modes = f"{cut[0].compute_partition or 'SPX'}/{cut[0].memory_partition or 'NPS1'}"
+    modes = "/".join(cut[0].partition)
     return [
         Finding(
             severity="fail",
             what=f"{listed(cut)}: partitioned as {modes}, SPX/NPS1 needed",
             why="A partition is a part of a GPU, and reports memory that misleads.",
             remedy="Set both modes back while nothing uses the GPUs.",
-            command="sudo amd-smi set --compute-partition SPX && "
-            "sudo amd-smi set --memory-partition NPS1",
+            command=MAKE_WHOLE,
         )
     ]
 

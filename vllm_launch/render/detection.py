@@ -48,6 +48,8 @@ def _profile(match: Match) -> Iterator[tuple[str, str]]:
         yield "", f"{of}; {size}"
     for note in match.notes:
         yield "note", note
+    if match.named_by:
+        yield "note", f"--hardware {match.named_by} names a profile instead"
 
 
 def _masks(visible: Visible | None) -> Iterator[tuple[str, str]]:

@@ -20,10 +20,14 @@ def why_not_whole(gpu: Gpu) -> str:
         return dict(gpu.unknown).get("name", "no reason given")
     if gpu.mig_enabled:
         return "cut into MIG instances"
-    modes = (gpu.compute_partition or "SPX", gpu.memory_partition or "NPS1")
-    if gpu.vendor == "AMD" and modes != ("SPX", "NPS1"):
-        return f"partitioned as {'/'.join(modes)}, not SPX/NPS1"
+    if is_partitioned(gpu):
+        return f"partitioned as {'/'.join(gpu.partition)}, not SPX/NPS1"
     return ""
+
+
+def is_partitioned(gpu: Gpu) -> bool:
+    """Whether a device of AMD's is a part of a GPU."""
+    return gpu.vendor == "AMD" and gpu.partition != ("SPX", "NPS1")
 
 
 def left_out(gpus: Sequence[Gpu]) -> list[str]:

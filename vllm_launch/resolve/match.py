@@ -35,6 +35,7 @@ class Match(Record):
     reason: str
     notes: tuple[str, ...] = ()
     profile: HardwareProfile | None = None  # to plan with: these GPUs and their memory
+    named_by: str = ""  # the value of --hardware that would decide, where GPUs are whole
 
 
 class _Group(Record):
@@ -62,7 +63,7 @@ def match_profile(gpus: Sequence[Gpu], profiles: Mapping[str, HardwareProfile]) 
         return _nothing(_why_none(gpus), notes)
     vendors = _serving_vendors(groups)
     if len(vendors) > 1:
-        return _nothing(_tie(groups, vendors), notes)
+        return _tie(groups, vendors).replace(notes=tuple(notes))
     best = max((group for group in groups if group.vendor in vendors), key=_size)
     notes += [f"left out: {group.label}" for group in groups if group is not best]
     used = choose_gpus(best.gpus, best.profile.gpu_count if best.profile else len(best.gpus))
@@ -74,6 +75,7 @@ def match_profile(gpus: Sequence[Gpu], profiles: Mapping[str, HardwareProfile]) 
         reason=_reason(best, used),
         notes=(*notes, *_remarks(best, used)),
         profile=_effective(best, used, vram_gb),
+        named_by="" if best.profile or vram_gb is not None else "ID",
     )
 
 
@@ -146,11 +148,13 @@ def _size(group: _Group) -> tuple[int, bool, int]:
     return _steps(group), group.profile is not None, len(group.gpus)
 
 
-def _tie(groups: list[_Group], vendors: list[str]) -> str:
+def _tie(groups: list[_Group], vendors: list[str]) -> Match:
     best = [max((one for one in groups if one.vendor == vendor), key=_size) for vendor in vendors]
     which = " and ".join(group.label for group in best)
     ids = "|".join(group.profile.id for group in best if group.profile)
-    return f"{which} can both serve here: choose with --hardware {ids or 'ID'}, or with --gpus"
+    return _nothing(f"{which} can both serve here: choose with --gpus", ()).replace(
+        named_by=ids or "ID"
+    )
 
 
 def _vram_gb(gpus: tuple[Gpu, ...]) -> float | None:
@@ -211,7 +215,7 @@ def _remarks(group: _Group, used: tuple[Gpu, ...]) -> list[str]:
 
 def _without_profile(group: _Group, used: tuple[Gpu, ...], sized: bool) -> str:
     if not sized:
-        return f"no profile: {group.why}; name one with --hardware"
+        return f"no profile: {group.why}"
     made = generic.gpu_profile(used, 0).id
     return f"no profile: planned as {made}, on which no recipe was verified"
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ..errors import NothingFits, UsageError
+from ..model.host import MAKE_WHOLE
 from ..model.record import Record
 from .footprint import shortfall
-from .gpus import choose_gpus, indices
+from .gpus import choose_gpus, indices, is_partitioned
 from .masks import device_id, mask_for, visible
 from .match import match_profile
 from .shapes import legal_tp_sizes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..model.checkpoint import Checkpoint
     from ..model.choice import Request
@@ -55,8 +56,11 @@ def host_of(
     *,
     gpus: str | None = None,
     named: str = "",
+    saved: bool = False,
 ) -> Host:
     """What of a machine's GPUs a server may use. ``gpus`` are those that ``named`` named.
+
+    ``saved``: the facts are a file's, beside which no profile can be named.
 
     Raises NothingFits where there is none, UsageError for GPUs that are named and not there, and
     for masks that contradict each other.
@@ -74,20 +78,26 @@ def host_of(
         facts=facts,
         environ=environ,
         gpus=match.gpus,
-        profile=profile_of(match),
+        profile=profile_of(match, seen.gpus, saved=saved),
         why="; ".join((match.reason, *match.notes, *seen.notes)),
         named=named,
     )
 
 
-def profile_of(match: Match) -> HardwareProfile:
+def profile_of(match: Match, gpus: Iterable[Gpu] = (), *, saved: bool = False) -> HardwareProfile:
     """The profile that a machine is. Raises NothingFits where it is none."""
     if match.profile is None:
-        raise NothingFits(
-            f"no hardware profile matches: {match.reason}",
-            hint="name one that is near with --hardware ID; see vllm-launch detect",
-        )
+        why = "; ".join((match.reason, *match.notes))
+        raise NothingFits(f"no hardware profile matches: {why}", hint=_way_out(match, gpus, saved))
     return match.profile
+
+
+def _way_out(match: Match, gpus: Iterable[Gpu], saved: bool) -> str:
+    if match.named_by and not saved:
+        return f"or name a profile with --hardware {match.named_by}; see vllm-launch detect"
+    if any(is_partitioned(gpu) for gpu in gpus):
+        return f"make partitioned GPUs whole again while nothing uses them: {MAKE_WHOLE}"
+    return "see vllm-launch detect" + (" on that machine" if saved else "")
 
 
 def request_for_host(host: Host, request: Request, checkpoint: Checkpoint | None) -> Request:
