@@ -112,6 +112,16 @@ def visible(text: str, *, styled: bool = False, kept: str = "") -> str:
     return re.sub(obeyed, escaped, text)
 
 
+def is_dumb() -> bool:
+    """Whether a terminal obeys nothing: no colours, and no line is written over."""
+    return os.environ.get("TERM", "") in ("", "dumb")
+
+
+def shows_progress() -> bool:
+    """Whether the standard error can have a line that is written over."""
+    return sys.stderr.isatty() and not is_dumb()
+
+
 def columns(stream: TextIO) -> int:
     """How wide a terminal is: what COLUMNS says, else the terminal itself, else 80."""
     said = os.environ.get("COLUMNS", "")

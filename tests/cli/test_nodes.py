@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.launcher import COMMAND, M3, Operator
+from tests.cli.launcher import M3, Operator
+from tests.cli.terminal import on_terminal
 from tests.preflight.build import amd_gpu, amd_host, gpu, host
 from vllm_launch.catalog.library import bundled
 from vllm_launch.host import facts_file
@@ -302,27 +302,23 @@ def test_a_file_that_is_no_facts_is_an_error(operator: Operator) -> None:
     assert 'error: n2.json has no "format"' in ran.error
 
 
-def test_a_terminal_gets_a_table_with_colour(operator: Operator) -> None:
+@pytest.mark.parametrize("how", ["", "--no-color", "NO_COLOR", "TERM"])
+def test_a_terminal_gets_a_table_with_colour_where_it_takes_that(
+    operator: Operator, how: str
+) -> None:
     for number in (1, 2):
         facts_file.save(
             machine(number, kernel=f"6.{number}"), str(operator.cwd / f"n{number}.json")
         )
-    theirs, ours = pty.openpty()
-    words = [*PLAN, "--host-facts", "n1.json", "--host-facts", "n2.json"]
-    ran = operator.execute([*COMMAND, *words], env={"TERM": "xterm", "COLUMNS": "80"}, stdout=ours)
-    os.close(ours)
-    text = b""
-    while True:
-        try:
-            chunk = os.read(theirs, 1 << 16)
-        except OSError:
-            break
-        if not chunk:
-            break
-        text += chunk
-    os.close(theirs)
-    assert ran.status == 0, ran.err
-    assert b"\x1b[1;31m6.2" in text
+    if how in ("NO_COLOR", "TERM"):
+        operator.env[how] = "dumb"
+    first = (how,) if how.startswith("-") else ()
+    shown = on_terminal(
+        operator, *first, *PLAN, "--host-facts", "n1.json", "--host-facts", "n2.json"
+    )
+    assert ("\x1b[1;31m6.2" in shown) is (how == "")
+    assert ("\x1b" in shown) is (how == "")
+    assert "6.2" in shown
 
 
 def test_detect_saves_what_is_compared(operator: Operator, host: Any, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.launcher import B300, DOCUMENTED, DOCUMENTED_ENV, FLASH, M3, Host, Operator
+from tests.cli.terminal import on_terminal
 from vllm_launch import __version__
 
 PROCESS = {"role", "rank", "argv", "env", "docker_argv", "provenance"}
@@ -244,3 +245,41 @@ def test_env_cannot_hold_a_value_of_several_lines(operator: Operator) -> None:
 
 def test_shell_is_what_a_dry_run_prints(operator: Operator) -> None:
     assert operator.run(*B300, "--output", "shell").out == operator.run(*B300, "--dry-run").out
+
+
+LINTED = """\
+model:
+  model_id: org/repo
+  min_vllm_version: "0.24.0"
+  base_args: ["--monokernel"]
+variants: {default: {}}
+compatible_strategies: [single_node_tp]
+"""
+PROSE = [
+    ("check", "--list"),
+    ("recipes", "lint", "r.yaml"),
+    ("recipes", "show", M3),
+]
+PROSE_IDS = ["check", "lint", "show"]
+
+
+@pytest.mark.parametrize(("columns", "most"), [(60, 58), (80, 78), (200, 98)])
+@pytest.mark.parametrize("words", PROSE, ids=PROSE_IDS)
+def test_lines_end_at_the_edge_of_a_terminal(
+    operator: Operator, words: tuple[str, ...], columns: int, most: int
+) -> None:
+    (operator.cwd / "r.yaml").write_text(LINTED)
+    lines = on_terminal(operator, *words, columns=columns).splitlines()
+    prose = [line for line in lines if not line.startswith(("digest:", "source:", "warning:"))]
+    assert most - 20 < max(map(len, prose)) <= most
+
+
+@pytest.mark.parametrize("words", PROSE, ids=PROSE_IDS)
+def test_a_pipe_has_the_same_lines_whatever_the_terminal(
+    operator: Operator, words: tuple[str, ...]
+) -> None:
+    (operator.cwd / "r.yaml").write_text(LINTED)
+    narrow, wide = (operator.run(*words, env={"COLUMNS": each}).out for each in ("40", "200"))
+    assert narrow == wide
+    prose = [line for line in wide.splitlines() if not line.startswith("digest:")]
+    assert 66 < max(map(len, prose)) <= 78

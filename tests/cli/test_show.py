@@ -287,8 +287,17 @@ def test_a_bundled_recipe_is_a_page_in_eighty_columns(operator: Operator, model:
 def test_notes_end_at_the_edge_of_a_terminal(operator: Operator, columns: int) -> None:
     words = ("--no-color", "recipes", "show", "openai/gpt-oss-20b", "--notes")
     shown = on_terminal(operator, *words, columns=columns).splitlines()
-    bodies = [line for line in shown if line.startswith("  ")]
-    assert columns - 20 < max(map(len, bodies)) <= columns
+    assert columns - 20 < max(map(len, shown)) <= columns
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_long_heading_ends_at_the_edge_of_a_terminal_too(
+    operator: Operator, columns: int
+) -> None:
+    shown = on_terminal(operator, "recipes", "show", M3, "--notes", columns=columns)
+    headings = [line for line in shown.splitlines() if line.startswith("\033[1m")]
+    assert len(headings) > 3
+    assert max(len(plain(line)) for line in headings) <= columns - 2
 
 
 def test_no_terminal_library_is_loaded_for_a_pipe(operator: Operator) -> None:

@@ -40,8 +40,8 @@ def test_what_did_not_is_told_with_what_to_look_at(operator: Operator, play: Pla
     ran = operator.run("verify", MODEL, "--url", server.url)
     assert ran.status == 4
     assert ran.out.splitlines()[4:7] == [
-        'FAILED   tool call   the call came as text: <tool_call> {"name": "get_weather",',
-        '                     "arguments": {}}',
+        'FAILED   tool call   the call came as text: <tool_call> {"name":',
+        '                     "get_weather", "arguments": {}}',
         "                     --tool-call-parser does not fit the model, or is not on",
     ]
     assert max(map(len, ran.out.splitlines())) <= 80

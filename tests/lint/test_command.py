@@ -258,20 +258,29 @@ def test_a_dry_run_of_fix_changes_nothing(run: Run, recipe_file: Callable[[str],
     assert path.read_text() == MENDABLE
 
 
-def test_what_is_shown_on_a_terminal_alone(recipe_file: Callable[[str], Path]) -> None:
-    """How far a run is stands on the standard error where that is a terminal."""
+@pytest.mark.parametrize(
+    ("term", "shown"),
+    [("xterm", "\r\x1b[K1/1 repo.yaml\r\x1b[K"), ("dumb", ""), ("", "")],
+    ids=["a terminal", "a dumb one", "one of no kind"],
+)
+def test_how_far_a_run_is_stands_on_a_terminal_that_takes_it_away(
+    recipe_file: Callable[[str], Path], term: str, shown: str
+) -> None:
     path = recipe_file(CLEAN)
     ours, theirs = pty.openpty()
     words = [sys.executable, "-m", "vllm_launch", "recipes", "lint", str(path)]
+    environment = {"HOME": str(path.parent), "PATH": os.defpath, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         words, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False,
-        env={"HOME": str(path.parent), "PATH": os.defpath, "PYTHONPATH": str(ROOT)},
+        env={**environment, "TERM": term},
     )  # fmt: skip
+    os.write(theirs, b"|")  # so that there is something to read
+    said = ""
+    while not said.endswith("|"):
+        said += os.read(ours, 1000).decode()
     os.close(theirs)
-    shown = os.read(ours, 1000)
     os.close(ours)
-    assert b"1/1 repo.yaml" in shown
-    assert shown.endswith(b"\r\x1b[K")
+    assert said == f"{shown}|"
     assert done.stdout == "0 errors, 0 warnings, 0 notes in 1 file, 50 combinations\n"
 
 

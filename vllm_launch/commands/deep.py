@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..catalog.files import cache_directory, keep, load_kept
 from ..host.parser import SECONDS, ask, fingerprint, in_container, natively
@@ -15,7 +14,7 @@ from ..model.vllm import Asked
 from ..preflight.plan import placeholders
 from ..preflight.target import place_of
 from ..render.shell import quote
-from ..streams import remark
+from ..streams import remark, shows_progress
 from ..vllm_options.answer import MOST_BYTES, among, read
 
 TYPE_CHECKING = False
@@ -228,7 +227,7 @@ def _ask(source: Source, commands: Sequence[Words], seconds: float) -> bytes:
     import json
 
     asked = {"commands": commands, "thorough": source.native, "seconds": seconds}
-    shown = sys.stderr.isatty()
+    shown = shows_progress()
     said = -1
 
     def waiting(passed: float) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 
 from ..catalog.shelf import Shelf
 from ..errors import CheckFailed, LaunchError, RecipeError, UsageError
 from ..lint import CODES, Fault, faults_of_file, faults_of_recipe, settled
 from ..lint.run import of_problems
-from ..streams import answer, remark
+from ..streams import answer, remark, shows_progress
 from ..vllm_options import load
 from .codes import answer_codes
 from .lint_files import chosen
@@ -83,7 +82,7 @@ def _lint(jobs: list[Job], passed_over: Iterable[Fault]) -> tuple[list[Fault], i
 
 def _told(jobs: list[Job]) -> Iterable[Job]:
     """The jobs, with a line on a terminal that says how far this is."""
-    shown = sys.stderr.isatty()
+    shown = shows_progress()
     for number, job in enumerate(jobs, 1):
         if shown:
             remark(f"{number}/{len(jobs)} {os.path.basename(job[1])}", over=True)

@@ -80,6 +80,7 @@ def _print(
     else:
         from ..render.findings import reviews_text
         from ..render.nodes import nodes_text
+        from ..render.paper import paper
 
-        answer(nodes_text(nodes, rows, together, color=not settings["no_color"]))
+        answer(nodes_text(nodes, rows, together, paper(bool(settings["no_color"]))))
         answer(reviews_text(reviews, names) if reviews else "")

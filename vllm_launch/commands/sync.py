@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..catalog.files import config_directory
 from ..catalog.sources import SourceSpec, current_of, is_pin, masked, no_source, parse, synced_names
 from ..errors import LaunchError, UsageError, instead
-from ..streams import answer, remark
+from ..streams import answer, remark, shows_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _telling(name: str) -> Telling:
     """Where the sync says how it goes: on one line of a terminal, in lines elsewhere."""
     from ..sync.source import Telling
 
-    if sys.stderr.isatty():
+    if shows_progress():
         return Telling(
             line=lambda text: remark(f"{text}\n", over=True),
             step=lambda text: remark(f"{name}: {text}", over=True),
@@ -126,7 +125,7 @@ def _telling(name: str) -> Telling:
 
 
 def _clear() -> None:
-    if sys.stderr.isatty():
+    if shows_progress():
         remark("", over=True)
 
 

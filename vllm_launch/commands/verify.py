@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..errors import CheckFailed, UsageError
 from ..model.record import Record
@@ -132,11 +131,13 @@ def record_of(found: Verification) -> dict[str, object]:
 
 
 def _print(found: Verification, settings: Settings) -> None:
+    from ..render.paper import paper
     from ..render.verification import print_verification, verification_text
 
+    on = paper(bool(settings["no_color"]))
     about = f"{found.address.url}, ready after {found.waited.seconds:.1f} s"
-    if sys.stdout.isatty():
-        print_verification(about, found.results, colour=not settings["no_color"])
+    if on.styled:
+        print_verification(about, found.results, on)
     else:
         answer(verification_text(about, found.results))
     finish()

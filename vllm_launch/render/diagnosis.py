@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .wrapping import WIDTH, wrapped
+from .wrapping import width, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def diagnosis_text(found: Sequence[Diagnosis]) -> str:
     for each in found:
         symptom = each.symptom
         lines = [f"{symptom.code}  line {each.line}"]
-        lines += wrap(each.text, WIDTH, initial_indent="  | ", subsequent_indent="  | ")[:4]
+        lines += wrap(each.text, width(), initial_indent="  | ", subsequent_indent="  | ")[:4]
         advice = f"{symptom.what[:1].upper()}{symptom.what[1:]}. {symptom.remedy}"
         lines += wrapped(advice, "  ")
         lines += [f"    {each.command}"] if each.command else []

@@ -7,6 +7,7 @@ from ..model.flags import is_flag
 from ..model.part import Part
 from .origin import origin_lines
 from .shell import one_line
+from .wrapping import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..model.origin import Origin
     from ..model.source import Source
 
-_WIDTH = 78
 _SUBJECTS = ("hardware", "variant", "strategy", "nodes")
 
 
@@ -140,7 +140,7 @@ def _beaten(text: str, source: Source) -> list[str]:
 def _place(word: str, source: Source, indent: str) -> list[str]:
     """A source on one line, or on two where that is wider than a terminal."""
     line = f"{indent}{word} {source}"
-    if len(line) <= _WIDTH or not source.file:
+    if len(line) <= width() or not source.file:
         return [line]
     layer = "  ".join(part for part in (source.layer, source.detail) if part)
     return [f"{indent}{word} {source.file}:{source.line}", f"{indent}{' ' * len(word)} {layer}"]
@@ -148,7 +148,7 @@ def _place(word: str, source: Source, indent: str) -> list[str]:
 
 def _folded(text: str, indent: str) -> list[str]:
     """Text in lines of a terminal's width; a value is never cut short."""
-    room = _WIDTH - len(indent)
+    room = max(width() - len(indent), 1)
     parts = [text[i : i + room] for i in range(0, len(text), room)] or [""]
     return [indent + part for part in parts]
 

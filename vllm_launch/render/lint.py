@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..lint import Fault
 
-_WIDTH = 98
 _INDENT = " " * 4
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -33,7 +32,7 @@ def _fault(one: Fault) -> Iterator[str]:
     times = f" (in {one.combinations} combinations)" if one.combinations > 1 else ""
     where = f"at {one.path}" if one.path else ""
     for part in (f"{one.what}{times}", one.remedy, where):
-        yield from wrapped(part, _INDENT, width=_WIDTH)
+        yield from wrapped(part, _INDENT)
 
 
 def _counts(found: Sequence[Fault], files: int, tried: int) -> str:

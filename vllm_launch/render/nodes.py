@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from .findings import finding_lines, finding_record
-from .wrapping import WIDTH, wrapped
+from .wrapping import width, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
 
     from ..model.finding import Finding
     from ..preflight.nodes import Compared, Node
+    from .paper import Paper
 
 _ODD = "*"
 
@@ -22,12 +21,11 @@ def nodes_text(
     nodes: Sequence[Node],
     rows: Sequence[Compared],
     findings: Sequence[Finding],
-    *,
-    color: bool = True,
+    on: Paper,
 ) -> str:
     """The table, what differs marked with a star, then the findings."""
     cells = [cell for row in rows for cell in _cells(nodes, row)]
-    table = _rich(cells) if color and sys.stdout.isatty() else _plain(cells)
+    table = _rich(cells, on) if on.styled else _plain(cells)
     lines = [line for finding in findings for line in finding_lines(finding)]
     counts = {s: sum(f.severity == s for f in findings) for s in ("fail", "warn", "note")}
     words = [f"{counts[s]} {word}" for s, word in
@@ -54,17 +52,17 @@ def _cells(nodes: Sequence[Node], row: Compared) -> Iterator[tuple[str, str, str
 
 def _plain(cells: Sequence[tuple[str, str, str, str]]) -> str:
     first, third = (max((len(cell[at]) for cell in cells), default=0) for at in (0, 2))
-    third = min(third, 40)
+    third, most = min(third, 40), width()
     lines = []
     for what, mark, value, who in cells:
         head = f"{what:{first}} {mark:1} {value:{third}}  "
         line = (head + who).rstrip()
-        fits = len(line) <= WIDTH
-        lines += [line] if fits else wrapped(line, "", " " * min(len(head), 46))
+        fits = len(line) <= most
+        lines += [line] if fits else wrapped(line, "", " " * min(len(head), most * 3 // 5))
     return "\n".join(lines) + "\n"
 
 
-def _rich(cells: Sequence[tuple[str, str, str, str]]) -> str:
+def _rich(cells: Sequence[tuple[str, str, str, str]], on: Paper) -> str:
     from io import StringIO
 
     from rich.console import Console
@@ -80,7 +78,7 @@ def _rich(cells: Sequence[tuple[str, str, str, str]]) -> str:
             Text(what, "bold"), Text(mark, style), Text(value, style), Text(who, style)
         )  # fmt: skip
     stream = StringIO()
-    Console(file=stream, force_terminal=True).print(table)
+    Console(file=stream, force_terminal=True, width=on.width).print(table)
     return stream.getvalue()
 
 

@@ -6,15 +6,13 @@ import os
 import sys
 
 from ..model.record import Record
-from ..streams import columns
-from .wrapping import wrapped
+from ..streams import columns, is_dumb
+from .wrapping import USUAL, WIDEST, room, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_USUAL_WIDTH = 80
-_WIDEST = 100  # longer lines are hard to read
 _BOLD, _PLAIN = "\033[1m", "\033[0m"
 
 
@@ -22,7 +20,7 @@ class Paper(Record):
     """Where an answer is written."""
 
     is_terminal: bool = False
-    width: int = _USUAL_WIDTH
+    width: int = USUAL
     styled: bool = False
 
     def heading(self, text: str) -> str:
@@ -31,7 +29,7 @@ class Paper(Record):
 
     def wrapped(self, text: str, first: str = "  ", rest: str = "      ") -> list[str]:
         """A paragraph in lines, the first and the others indented."""
-        return wrapped(text, first, rest, min(self.width, _WIDEST) - 2)
+        return wrapped(text, first, rest, room(self.width))
 
     def narrowed(self, columns: int) -> Paper:
         """The same, for what is indented afterwards."""
@@ -46,11 +44,10 @@ def paper(no_color: bool) -> Paper:
     """The standard output."""
     if not sys.stdout.isatty():
         return Paper()
-    dumb = os.environ.get("TERM", "") in ("", "dumb")
     return Paper(
         is_terminal=True,
         width=columns(sys.stdout),
-        styled=not (no_color or dumb or os.environ.get("NO_COLOR")),
+        styled=not (no_color or is_dumb() or os.environ.get("NO_COLOR")),
     )
 
 
@@ -59,7 +56,7 @@ def _rendered(text: str, on: Paper) -> str:
     from rich.markdown import Markdown
 
     console = Console(
-        width=min(on.width, _WIDEST), force_terminal=on.styled, no_color=not on.styled,
+        width=min(on.width, WIDEST), force_terminal=on.styled, no_color=not on.styled,
         color_system="standard" if on.styled else None, legacy_windows=False,
     )  # fmt: skip
     with console.capture() as shown:

@@ -219,7 +219,7 @@ def _note(note: Note, paper: Paper) -> list[str]:
     ]
     where = f" ({', '.join(when)})" if when else ""
     return [
-        paper.heading(f"Note: {note.title}{where}"),
+        *map(paper.heading, paper.wrapped(f"Note: {note.title}{where}", "", "  ")),
         *_indented(paper.narrowed(2).markdown(note.body)),
     ]
 

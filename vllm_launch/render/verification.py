@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..running.smoke import Result
+    from .paper import Paper
 
-_WIDTH = 80
 _WORDS = {True: "held", False: "FAILED", None: "-"}
 _INTENDED = {True: "is", False: "DIFFERS", None: "-"}
 _COLOURS = {"held": "green", "FAILED": "bold red", "DIFFERS": "yellow", "is": "green", "-": "dim"}
@@ -24,12 +24,12 @@ def verification_text(title: str, results: Sequence[Result]) -> str:
     lines = [title]
     for each in results:
         head = f"{_word(each):7}  {each.test:{wide}}  "
-        lines += wrapped(each.what + _took(each), head, indent, _WIDTH) or [head.rstrip()]
-        lines += wrapped(each.remedy, indent, width=_WIDTH)
+        lines += wrapped(each.what + _took(each), head, indent) or [head.rstrip()]
+        lines += wrapped(each.remedy, indent)
     return "\n".join(lines) + "\n"
 
 
-def print_verification(title: str, results: Sequence[Result], *, colour: bool) -> None:
+def print_verification(title: str, results: Sequence[Result], on: Paper) -> None:
     """The same as a table, on a terminal."""
     from rich.console import Console
     from rich.table import Table
@@ -45,7 +45,7 @@ def print_verification(title: str, results: Sequence[Result], *, colour: bool) -
         word = Text(_word(each), style=_COLOURS[_word(each)])
         took = f"{each.seconds:.2f}" if each.held is not None and not each.intent else ""
         table.add_row(word, Text(each.test), what, took)
-    Console(no_color=not colour or None, highlight=False).print(table)
+    Console(width=on.width, highlight=False).print(table)
 
 
 def _word(each: Result) -> str:

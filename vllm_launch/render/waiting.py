@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..streams import remark
+from ..streams import remark, shows_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +92,4 @@ class Bar:
 
 def telling(*, colour: bool, bar: bool = True) -> Lines | Bar:
     """What suits the standard error."""
-    import sys
-
-    return Bar(colour=colour) if bar and sys.stderr.isatty() else Lines()
+    return Bar(colour=colour) if bar and shows_progress() else Lines()
