@@ -98,6 +98,36 @@ def test_options_in_launcher_commands_exist(document: Path) -> None:
     assert used - FLAGS - OTHERS == set()
 
 
+# What chooses the plan: the rest of a command is left out, as it writes files or starts something.
+CHOOSING = ("hardware", "variant", "strategy", "nodes", "tp", "prefill", "decode", "kv-offload",
+            "feature", "preset")  # fmt: skip
+
+
+def planned() -> list[str]:
+    """The choices of all commands in the documents that plan for named hardware."""
+    found: dict[str, None] = {}
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8").replace("\\\n", " ")
+        for model, rest in re.findall(
+            r"vllm-launch (?:serve|export|resolve|explain|check) (\w\S*/\S+)([^`|>#\n]*)", text
+        ):
+            chosen = re.findall(rf"--(?:{'|'.join(CHOOSING)})[ =]\S+", rest)
+            if "--hardware" in rest:
+                found[" ".join([model, *chosen])] = None
+    return list(found)
+
+
+def test_there_are_commands_that_plan() -> None:
+    assert len(planned()) > 4
+
+
+@pytest.mark.parametrize("choice", planned())
+def test_what_a_document_plans_can_load(choice: str, tmp_path: Path) -> None:
+    done = run("serve", *choice.split(), "--dry-run", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not re.search(r"needs [\d.]+ GB, and", done.stderr), done.stderr
+
+
 @pytest.mark.parametrize(
     "command", [c for c in COMMANDS for _ in c.examples], ids=lambda command: command.name
 )
