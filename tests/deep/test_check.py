@@ -442,11 +442,11 @@ def test_a_terminal_is_told_that_it_takes_its_time(operator: Operator, stand_in:
     stand_in.install()
     ours, theirs = os.openpty()
     try:
-        operator.run(*DEEP, stderr=theirs)
+        operator.run(*DEEP, env={"TERM": "xterm"}, stderr=theirs)
+        os.close(theirs)  # so that a terminal that was told nothing has an end
         said = os.read(ours, 4096).decode()
     finally:
         os.close(ours)
-        os.close(theirs)
     python = stand_in.bin / "python3.12"
     assert said.startswith(f"\r\033[K# asking vLLM's own parser, {python}: 0 s ")
     assert said.endswith("\r\033[K")
