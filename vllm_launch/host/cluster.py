@@ -70,54 +70,54 @@ def read_cluster(environ: Mapping[str, str], *, rank: bool, nodes: bool) -> Clus
     return None
 
 
-def _torchrun(environ: _Variables) -> ClusterView | None:
-    if "GROUP_RANK" not in environ or "MASTER_ADDR" not in environ:
+def _torchrun(variables: _Variables) -> ClusterView | None:
+    if "GROUP_RANK" not in variables or "MASTER_ADDR" not in variables:
         return None
     return ClusterView(
         launcher="torchrun",
-        rank=environ.number("GROUP_RANK"),
-        size=environ.number("GROUP_WORLD_SIZE"),
-        local_rank=environ.number("LOCAL_RANK"),
-        head=environ.text("MASTER_ADDR"),
+        rank=variables.number("GROUP_RANK"),
+        size=variables.number("GROUP_WORLD_SIZE"),
+        local_rank=variables.number("LOCAL_RANK"),
+        head=variables.text("MASTER_ADDR"),
     )
 
 
-def _open_mpi(environ: _Variables) -> ClusterView | None:
-    if "OMPI_COMM_WORLD_RANK" not in environ:
+def _open_mpi(variables: _Variables) -> ClusterView | None:
+    if "OMPI_COMM_WORLD_RANK" not in variables:
         return None
     return ClusterView(
         launcher="Open MPI",
-        rank=environ.number("OMPI_COMM_WORLD_RANK"),
-        size=environ.number("OMPI_COMM_WORLD_SIZE"),
-        local_rank=environ.number("OMPI_COMM_WORLD_LOCAL_RANK"),
-        head=environ.text("MASTER_ADDR"),
+        rank=variables.number("OMPI_COMM_WORLD_RANK"),
+        size=variables.number("OMPI_COMM_WORLD_SIZE"),
+        local_rank=variables.number("OMPI_COMM_WORLD_LOCAL_RANK"),
+        head=variables.text("MASTER_ADDR"),
     )
 
 
-def _hydra(environ: _Variables) -> ClusterView | None:
+def _hydra(variables: _Variables) -> ClusterView | None:
     """MPICH's and Intel MPI's own starter. Slurm sets PMI_RANK too, and no MPI_LOCALRANKID."""
-    if "PMI_RANK" not in environ or "MPI_LOCALRANKID" not in environ:
+    if "PMI_RANK" not in variables or "MPI_LOCALRANKID" not in variables:
         return None
     return ClusterView(
-        launcher="Intel MPI" if "I_MPI_ROOT" in environ else "MPICH",
-        rank=environ.number("PMI_RANK"),
-        size=environ.number("PMI_SIZE"),
-        local_rank=environ.number("MPI_LOCALRANKID"),
-        head=environ.text("MASTER_ADDR"),
+        launcher="Intel MPI" if "I_MPI_ROOT" in variables else "MPICH",
+        rank=variables.number("PMI_RANK"),
+        size=variables.number("PMI_SIZE"),
+        local_rank=variables.number("MPI_LOCALRANKID"),
+        head=variables.text("MASTER_ADDR"),
     )
 
 
-def _leader_worker_set(environ: _Variables) -> ClusterView | None:
-    head = environ.text("LWS_LEADER_ADDRESS")
+def _leader_worker_set(variables: _Variables) -> ClusterView | None:
+    head = variables.text("LWS_LEADER_ADDRESS")
     if head is None:
         return None
-    size = environ.number("LWS_GROUP_SIZE")
+    size = variables.number("LWS_GROUP_SIZE")
     # The set's own names: pod "m3-0" leads, "m3-0-1" is its first worker, in the same domain.
     leader, dot, domain = head.value.partition(".")
     workers = range(1, int(size.value)) if size is not None else ()
     return ClusterView(
         launcher="LeaderWorkerSet",
-        rank=environ.number("LWS_WORKER_INDEX"),
+        rank=variables.number("LWS_WORKER_INDEX"),
         size=size,
         head=head,
         nodes=(head.value, *(f"{leader}-{index}{dot}{domain}" for index in workers)),
@@ -125,41 +125,41 @@ def _leader_worker_set(environ: _Variables) -> ClusterView | None:
     )
 
 
-def _slurm(environ: _Variables) -> ClusterView | None:
+def _slurm(variables: _Variables) -> ClusterView | None:
     """A step's nodes, else the job's. A batch script is on a node, and is no node's process."""
-    if not any(name in environ for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")):
+    if not any(name in variables for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")):
         return None
-    batch = environ.environ.get("ENVIRONMENT") == "BATCH" and "SLURM_STEP_ID" not in environ
-    step = "SLURM_STEP_ID" in environ and "SLURM_STEP_NODELIST" in environ
+    batch = variables.environ.get("ENVIRONMENT") == "BATCH" and "SLURM_STEP_ID" not in variables
+    step = "SLURM_STEP_ID" in variables and "SLURM_STEP_NODELIST" in variables
     sizes = ("SLURM_STEP_NUM_NODES",) if step else ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
     lists = ("SLURM_STEP_NODELIST",) if step else ("SLURM_JOB_NODELIST", "SLURM_NODELIST")
-    named = next((said for name in lists if (said := environ.text(name))), None)
-    nodes = environ.expanded(named) if named is not None else ()
-    size = next((said for name in sizes if (said := environ.number(name))), None)
+    named = next((said for name in lists if (said := variables.text(name))), None)
+    nodes = variables.expanded(named) if named is not None else ()
+    size = next((said for name in sizes if (said := variables.number(name))), None)
     if size is None and named is not None and nodes:
         size = Said(value=str(len(nodes)), by=named.by)
     return ClusterView(
         launcher="Slurm",
-        rank=None if batch else environ.number("SLURM_NODEID"),
+        rank=None if batch else variables.number("SLURM_NODEID"),
         size=size,
-        local_rank=None if batch else environ.number("SLURM_LOCALID"),
+        local_rank=None if batch else variables.number("SLURM_LOCALID"),
         head=Said(value=nodes[0], by=named.by) if nodes and named is not None else None,
         nodes=nodes,
         nodes_by=named.by if named is not None else "",
     )
 
 
-def _pmi(environ: _Variables) -> ClusterView | None:
+def _pmi(variables: _Variables) -> ClusterView | None:
     """Any other starter that speaks PMI or PMIx."""
-    rank = environ.number("PMI_RANK") or environ.number("PMIX_RANK")
+    rank = variables.number("PMI_RANK") or variables.number("PMIX_RANK")
     if rank is None:
         return None
     return ClusterView(
         launcher="PMIx" if rank.by == "PMIX_RANK" else "PMI",
         rank=rank,
-        size=environ.number("PMI_SIZE"),
-        local_rank=environ.number("PMI_LOCAL_RANK"),
-        head=environ.text("MASTER_ADDR"),
+        size=variables.number("PMI_SIZE"),
+        local_rank=variables.number("PMI_LOCAL_RANK"),
+        head=variables.text("MASTER_ADDR"),
     )
 
 
