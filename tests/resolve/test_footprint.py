@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.resolve.build import arguments, deploy, recipe
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.model.choice import Pool, Pools, Request
 from vllm_launch.resolve.footprint import shortfall
@@ -20,3 +21,33 @@ def test_a_pool_on_several_nodes_has_the_memory_of_them_all(nodes: int, told: st
     pools = Pools(prefill=pool, decode=pool)
     request = Request(hardware="gb200", strategy="pd_cluster", pools=pools)
     assert shortfall(resolver.resolve(resolver.choose(request))) == told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param("--tensor-parallel-size 4 --pipeline-parallel-size 2", None, id="in stages"),
+        pytest.param(
+            "--tensor-parallel-size 1 --data-parallel-size 8 --enable-expert-parallel",
+            None,
+            id="experts among data-parallel ranks",
+        ),
+        pytest.param(
+            "--tensor-parallel-size 4 --data-parallel-size 2 --enable-expert-parallel "
+            "--no-enable-expert-parallel",
+            "variant v needs 900 GB, and 4 GPUs of h200 have 564 GB",
+            id="data-parallel ranks that hold all of the weights",
+        ),
+        pytest.param(
+            "--tensor-parallel-size 4",
+            "variant v needs 900 GB, and 4 GPUs of h200 have 564 GB",
+            id="half of the node",
+        ),
+    ],
+)
+def test_flags_of_the_operators_own_count_as_they_share_the_weights(
+    options: str, told: str | None
+) -> None:
+    resolver = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 900}}")
+    given = arguments(*options.split())
+    assert shortfall(deploy(resolver, args=given)) == told

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+_EXPERT_PARALLEL = (
+    "--enable-expert-parallel", "--no-enable-expert-parallel", "--disable-expert-parallel",
+)  # fmt: skip
 _TLS = ("--ssl-certfile", "--ssl-keyfile")
 
 
@@ -78,6 +81,22 @@ class ProcessPlan(Record):
         """A flag's value as a number; None where it is absent or no number."""
         text = self.value(flag) or ""
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+    def holders_of_weights(self, strategy: str) -> int:
+        """GPUs, on all nodes, that hold one copy of the weights together, by the flags."""
+        sizes = ["tensor-parallel", "pipeline-parallel", "prefill-context-parallel"]
+        if strategy.endswith("_dep") or self._shares_experts:
+            sizes.append("data-parallel")
+        holders = 1
+        for size in sizes:
+            holders *= self.number(f"--{size}-size") or 1
+        return holders
+
+    @property
+    def _shares_experts(self) -> bool:
+        """Whether data-parallel ranks hold a part of the experts each: the last flag says."""
+        said = [flag for flag, _, _ in self.arguments if flag in _EXPERT_PARALLEL]
+        return said[-1:] == [_EXPERT_PARALLEL[0]]
 
     def beaten(self, argument: Argument) -> Arguments:
         """What was put forward for the same flag and lost, the nearest loser first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.finding import Check, Finding
 from .devices import chosen, listed, of_brand
-from .layout import holders_of_weights, layout
+from .layout import layout
 from .plan import last, place, value
 from .units import GIB, counted, rounded, size
 
@@ -143,7 +143,7 @@ def _memory(situation: Situation) -> tuple[int, float] | None:
     """How many GPUs hold the weights, and their memory in GB: measured, or the profile's."""
     choice = situation.deployment.choice
     hardware = choice.hardware
-    holders = holders_of_weights(situation.process, choice.strategy)
+    holders = situation.process.holders_of_weights(choice.strategy)
     if situation.facts is None and hardware.generation != "cpu":
         return holders, hardware.vram_gb / hardware.gpu_count * holders
     gpus = chosen(situation)
@@ -162,7 +162,7 @@ def context_fits(situation: Situation) -> Iterable[Finding] | None:
     asked = _context(situation, shape.context_length)
     if asked is None:
         return None
-    holders = holders_of_weights(situation.process, situation.deployment.choice.strategy)
+    holders = situation.process.holders_of_weights(situation.deployment.choice.strategy)
     room = min(sizes) * utilization(situation) - shape.weight_bytes / holders - 2 * GIB
     tokens = shape.kv_cache.tokens(room)
     if tokens >= asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.record import Record
-from .plan import arguments, config, is_on, last, number, value
+from .plan import arguments, config, last, number, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,10 +149,3 @@ def _walk(config: Any, source: Source | None, depth: int = 0) -> Iterator[Connec
 def uses(process: ProcessPlan, *names: str) -> Connector | None:
     """The first connector whose name begins with one of these."""
     return next((one for one in connectors(process) if one.name.startswith(names)), None)
-
-
-def holders_of_weights(process: ProcessPlan, strategy: str) -> int:
-    """GPUs, on all nodes, that hold one copy of the weights together."""
-    at = layout(process)
-    shared = strategy.endswith("_dep") or is_on(process, "--enable-expert-parallel")
-    return at.world * (at.replicas if shared else 1)

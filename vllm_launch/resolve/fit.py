@@ -123,7 +123,7 @@ class _Table:
             deployment = self.resolver.resolve(self.resolver.choose(asked))
         except LaunchError as error:
             return fit.replace(change=error.message)
-        gpus = gpus_of(deployment, self.hardware)
+        gpus = gpus_of(deployment)
         apart = deployment.deploy_type == "pd_cluster" and not deployment.pools_shared
         fit = fit.replace(
             gpus=gpus,

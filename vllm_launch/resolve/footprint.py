@@ -7,7 +7,6 @@ from .hardware import memory_per_gpu
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..model.deployment import Deployment
-    from ..model.taxonomy import HardwareProfile
 
 
 def shortfall(deployment: Deployment) -> str | None:
@@ -15,7 +14,7 @@ def shortfall(deployment: Deployment) -> str | None:
     choice = deployment.choice
     needed = deployment.recipe.variants[choice.variant].vram_minimum_gb
     share = memory_per_gpu(choice.hardware)
-    gpus = gpus_of(deployment, choice.hardware)
+    gpus = gpus_of(deployment)
     if needed is None or needed <= share * gpus:
         return None
     return (
@@ -24,16 +23,7 @@ def shortfall(deployment: Deployment) -> str | None:
     )
 
 
-def gpus_of(deployment: Deployment, hardware: HardwareProfile) -> int:
-    """The GPUs that hold one copy of the weights."""
-    if deployment.deploy_type == "pd_cluster":
-        # A pool may span nodes: its ranks count, not the devices of one process.
-        return min(
-            (plan.number("--tensor-parallel-size") or 1)
-            * (plan.number("--data-parallel-size") or 1)
-            for plan in deployment.processes
-        )
-    split = deployment.processes[0].number("--tensor-parallel-size") or hardware.gpu_count
-    if deployment.choice.strategy.endswith(("_dep", "_tp_pp")):
-        return hardware.gpu_count * deployment.choice.nodes
-    return split
+def gpus_of(deployment: Deployment) -> int:
+    """The GPUs that hold one copy of the weights: of two pools, those of the smaller."""
+    strategy = deployment.choice.strategy
+    return min(plan.holders_of_weights(strategy) for plan in deployment.processes)
