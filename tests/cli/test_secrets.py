@@ -108,6 +108,26 @@ def test_a_token_is_known_by_its_form(operator: Operator, words: tuple[str, ...]
     assert TOKEN not in ran.out + ran.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--", "--download-dir", "/scratch/hf_cache_20251130T120000Z"),
+        ("-e", f"HF_HOME=/scratch/hf_{'0a1b' * 10}"),
+        ("-e", "MOTD=the bearer of news"),
+        ("-e", 'CFG={"api_key":"EMPTY"}'),
+        ("--", "--served-model-name", "sk-telecom-ax4ABCDEFGHIJKLMNOP"),
+        ("--", "--hf-overrides", '{"image_token":"reserved_special_token_250_image"}'),
+    ],
+    ids=" ".join,
+)
+def test_what_only_looks_like_a_secret_is_handed_on(
+    operator: Operator, words: tuple[str, ...]
+) -> None:
+    ran = operator.run(*DRY, *words)
+    assert ran.status == 0, ran.err
+    assert words[-1].split("=")[-1] in ran.out
+
+
 @pytest.mark.parametrize("file", ["config.yaml", "recipe"])
 def test_a_secret_in_a_file_is_not_told_and_not_copied(operator: Operator, file: str) -> None:
     directory = operator.cwd / "theirs"
@@ -163,6 +183,24 @@ def test_a_recipe_holds_no_secret(operator: Operator, what: str, told: str) -> N
     linted = operator.run("recipes", "lint", str(path))
     assert linted.status == 4
     assert "abc" not in linted.out + linted.err
+
+
+def test_a_recipe_names_a_secret_by_its_variable(operator: Operator) -> None:
+    path = operator.cwd / "a.yaml"
+    path.write_text(
+        "model:\n  model_id: evil/a\n  base_args: [--download-dir, /x/hf_a_20251130T120000Z]\n"
+        "variants: {default: {precision: bf16, vram_minimum_gb: 10}}\n"
+        "compatible_strategies: [single_node_tp]\n"
+        "dependencies:\n"
+        "- note: signs in\n"
+        "  command: |\n"
+        "    hf auth login --hf-token \\\n"
+        '      "$HF_TOKEN"\n'
+        "    git clone https://$USER:$TOKEN@github.com/x/y\n"
+    )
+    ran = operator.run("serve", str(path), "--hardware", "h200", "--dry-run")
+    assert ran.status == 0, ran.err
+    assert "--download-dir /x/hf_a_20251130T120000Z" in ran.out
 
 
 def test_a_secret_of_the_environment_is_in_no_remark(operator: Operator) -> None:

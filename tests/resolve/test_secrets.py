@@ -12,6 +12,7 @@ from vllm_launch.model.secrets import (
     holds_token,
     is_secret,
     secret_among,
+    secret_in,
 )
 
 
@@ -72,6 +73,56 @@ HF = "hf_abcdefghijklmnopqrstuvwxyz1234"
 def test_tokens_of_known_makers(text: str, holds: bool) -> None:
     assert holds_token(text) is holds
     assert ("…" in concealed(text)) is holds
+    assert secret_in(text) == ("a token" if holds else "")
+
+
+DATED = "20251130T120000Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"/scratch/hf_cache_{DATED}",
+        f"/scratch/hf_{'0a1b' * 10}",
+        f"hf_{'0a1b' * 10}",
+        f"/scratch/hf_{'aB' * 17}/x",
+        f"file:///hf_{'aB' * 17}",
+        f"hf_{'aB' * 17}/model",
+        f"/etc/hf_templates_{DATED}.jinja",
+        f'{{"model":"/data/hf_draft_{DATED}"}}',
+        "hf_internal-testing_llamatokenizerfastvariant",
+        "sk-telecom-ax4ABCDEFGHIJKLMNOP",
+        "/models/sk-hynixABCDEFGHIJKLMNOP",
+        "github_pat_notes_of_the_year_20251130T120000Z",
+        '{"image_token":"reserved_special_token_250_image"}',
+        '{"tokenizer":{"pad_token":"vision_pad_token_00001"}}',
+        '{"api_key":"EMPTY"}',
+        "the bearer of news",
+        "a bearer",
+        "Authorization: Bearer $TOK",
+        "Authorization: Bearer '${TOK}'",
+    ],
+)
+def test_what_only_looks_like_a_secret(text: str) -> None:
+    assert secret_in(text) == ""
+    assert secret_among([f"--x={text}"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"https://hf_{'aB' * 17}@huggingface.co/x", "a token"),
+        (f'{{"a":"hf_{"aB" * 17}"}}', "a token"),
+        (f"sk-ant-api03-a_b-{'aB3' * 9}", "a token"),
+        ("bearer abcdefghijklmnop1234", "a header with a token"),
+        ("Authorization: Bearer abcdefghijklmnop1234", "a header with a token"),
+        ('{"Authorization": "Bearer abc"}', "a header with a token"),
+        ("Bearer $A, Bearer abcdefghijklmnop1234", "a header with a token"),
+        ('{"api_key":"EMPTY1"}', "JSON with a key or password"),
+    ],
+)
+def test_what_is_a_secret_by_its_form(text: str, found: str) -> None:
+    assert secret_in(text) == found
 
 
 @pytest.mark.parametrize(
@@ -103,6 +154,40 @@ def test_tokens_of_known_makers(text: str, holds: bool) -> None:
 )
 def test_secrets_among_words(words: list[str], found: str) -> None:
     assert secret_among(words) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("hf auth login --hf-token $HF_TOKEN", "--hf-token"),
+        ("vllm bench serve --api-key $OPENAI_API_KEY", "--api-key"),
+        ("vllm bench serve --api-key=${OPENAI_API_KEY}", "--api-key"),
+        ('uv pip install x --access-token "$T"', "--access-token"),
+        ('uv pip install x --access-token="$T"', "--access-token"),
+        ("pip install --extra-index-url https://__token__:${TOKEN}@host/simple x",
+         "an address with a password"),
+        ("git clone https://$USER:$TOKEN@github.com/x/y", "an address with a password"),
+    ],
+)  # fmt: skip
+def test_a_variable_is_a_secret_only_where_no_shell_reads_it(text: str, found: str) -> None:
+    assert secret_among(text.split(), in_shell=True) == ""
+    assert secret_among(text.split()) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("hf auth login --hf-token abc $X", "--hf-token"),
+        ("vllm bench serve --api-key", "--api-key"),
+        ("x --access-token 'a$T'", "--access-token"),
+        ("git clone https://$USER:abc@github.com/x/y", "an address with a password"),
+        ("git clone https://me:abc:$T@github.com/x/y", "an address with a password"),
+        (f"x --password $P --revision {HF}", "a token"),
+        ("x --a=$B,http://u:p@h", "an address with a password"),
+    ],
+)
+def test_a_shells_command_holds_a_secret(text: str, found: str) -> None:
+    assert secret_among(text.split(), in_shell=True) == found
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def command(node: Node, path: str, reading: Reading) -> Any:
     value = text(node, path, reading)
     if value is ABSENT:
         return value
-    found = secret_among(value.split())
+    found = secret_among(value.replace("\\\n", " ").split(), in_shell=True)
     if found:
         _secret(node, path, reading, found)
     return value.rstrip("\n")
