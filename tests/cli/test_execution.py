@@ -311,6 +311,18 @@ def test_the_hub_cache_is_mounted_from_where_it_is(
             id="all at once",
         ),
         pytest.param("-e HF_HOME", {"HF_HOME": "/a/hf"}, "/a/hf:/a/hf", id="HF_HOME by name"),
+        pytest.param(
+            "-e HF_HOME=/b/hf -e HF_HUB_CACHE",
+            {"HF_HUB_CACHE": "/a/hub"},
+            "/a/hub:/a/hub",
+            id="HF_HOME, and HF_HUB_CACHE by name",
+        ),
+        pytest.param(
+            "-e HF_HOME",
+            {"HF_HUB_CACHE": "/a/hub", "HF_HOME": "/a/hf"},
+            "/a/hub:/a/hf/hub",
+            id="HF_HOME by name beside HF_HUB_CACHE",
+        ),
         pytest.param("-e HF_HUB_CACHE", {"HF_HUB_CACHE": "/a"}, "/a:/a", id="HF_HUB_CACHE by name"),
     ],
 )

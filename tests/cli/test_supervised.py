@@ -699,13 +699,38 @@ def test_of_an_engine_that_does_not_answer_nothing_is_said(servers: Servers) -> 
     assert servers.operator.run("stop").status == 0
 
 
-def test_a_container_of_the_same_name_that_is_not_ours_is_left(servers: Servers) -> None:
+def test_a_container_is_known_by_its_id_whatever_its_label_says(servers: Servers) -> None:
     servers.serve("--detach", "--wait", "--runtime", "docker")
     for path in (servers.directory / "containers").glob("*.json"):
         found = json.loads(path.read_text())
         found["Config"]["Labels"] = {}
         path.write_text(json.dumps(found))
-    assert servers.states() == {"qwen3-8b": "dead"}
+    assert servers.states() == {"qwen3-8b": "ready"}
+    assert servers.operator.run("stop", "qwen3-8b").status == 0
+    assert servers.running() == []
+
+
+def test_an_engine_that_is_down_leaves_no_record(servers: Servers) -> None:
+    servers.operator.script("docker", "#!/bin/sh\necho 'no daemon answers' >&2\nexit 1\n")
+    for _ in range(2):
+        ran = servers.serve("--detach", "--runtime", "docker", "--name", "prod")
+        assert ran.status == 4
+        assert "docker did not start it, and ended with status 1" in ran.err
+        assert servers.states() == {}
+
+
+def test_what_pulls_an_image_yet_is_stopped_as_well(servers: Servers) -> None:
+    servers.operator.script(
+        "docker",
+        "#!/bin/sh\n[ $1 = run ] && exec /bin/sleep 300\necho no such container >&2\nexit 1\n",
+    )
+    with servers.start("--wait", "--runtime", "docker") as process:
+        while servers.states() != {"qwen3-8b": "starting"}:
+            assert process.poll() is None
+        ran = servers.operator.run("stop", "qwen3-8b")
+        assert (ran.status, ran.err) == (0, "# qwen3-8b has ended\n")
+        process.communicate(timeout=60)
+    assert servers.states() == {}
 
 
 _STRANGERS = {"theirs": "postgres", "vllm-launch.server": f"{os.getuid() + 1}/qwen3-8b"}

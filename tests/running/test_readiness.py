@@ -52,7 +52,7 @@ def test_a_healthy_log_goes_through_the_stages() -> None:
             Progress(stage="server", detail="http://[::]:8000"), id="bound",
         ),
         pytest.param(
-            "INFO [launcher.py:1] Starting vLLM API server 0 on http://0.0.0.0:9000",
+            "[node1] INFO [launcher.py:1] Starting vLLM API server 0 on http://0.0.0.0:9000",
             Progress(stage="server", detail="http://0.0.0.0:9000"),
             id="bound, as releases before said it",
         ),

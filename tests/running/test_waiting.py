@@ -135,8 +135,16 @@ def test_a_server_that_goes_on_answering_with_errors_hangs(play: Playing) -> Non
 
 @pytest.mark.parametrize("status", [502, 503, 504])
 def test_a_router_whose_servers_load_is_waited_for(play: Playing, status: int) -> None:
-    waited = wait(Server(parsed(play(health=status).url)), ignore, 0.5, 0.1)
-    assert waited.what == f"not ready after 0.5 s: it answers with {status}"
+    waited = wait(Server(parsed(play(health=status).url)), ignore, 2.5, 2)
+    assert waited.what == f"not ready after 2.5 s: it answers with {status}"
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_of_a_server_whose_process_is_known_nothing_stands_behind_it(
+    play: Playing, status: int
+) -> None:
+    waited = wait(Process(parsed(play(health=status).url)), ignore, None, 2)
+    assert waited.what == f"it hangs: for 2 s, it answers with {status}"
 
 
 def test_a_redirect_is_told_at_once_with_where_it_leads(play: Playing) -> None:

@@ -130,12 +130,12 @@ def _hub_cache(passed_by_name: Sequence[str]) -> tuple[str, str]:
     from ..host.checkpoint import hub_directory, hub_home
 
     inside = "/root/.cache/huggingface"
+    handed = [name for name in passed_by_name if os.environ.get(name)]
+    home = _absolute(hub_home(os.environ)) if "HF_HOME" in handed else inside
     if os.environ.get("HF_HUB_CACHE"):
         cache = _absolute(hub_directory(os.environ))
-        return cache, cache if "HF_HUB_CACHE" in passed_by_name else f"{inside}/hub"
-    cache = _absolute(hub_home(os.environ))
-    handed = os.environ.get("HF_HOME") and "HF_HOME" in passed_by_name
-    return cache, cache if handed else inside
+        return cache, cache if "HF_HUB_CACHE" in handed else f"{home}/hub"
+    return _absolute(hub_home(os.environ)), home
 
 
 def _absolute(path: str) -> str:

@@ -39,10 +39,9 @@ def run(invocation: Invocation, settings: Settings) -> int:
 
 def _end(kept: Kept, seconds: int) -> None:
     """Raises LaunchError where it does not end, or is another user's."""
-    if kept.container is not None:
-        engine.stop(kept.container, kept.name, seconds)
+    if kept.container is not None and engine.stop(kept.container, kept.name, seconds):
         forced = False
-    elif kept.server is None:
+    elif kept.server is None:  # of a container that is not there yet: the engine's command
         raise UsageError(f"{kept.name} is about to be started", hint="try again in a moment")
     else:
         try:

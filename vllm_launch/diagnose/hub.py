@@ -105,7 +105,7 @@ HUB = (
         code="HF_BUSY",
         hint="429",
         pattern=r"(?:HfHubHTTPError|huggingface).*\b429\b"
-        r"|\b429 (?:Client Error|Too Many).*huggingface",
+        r"|\b429 (?:Client Error|Too Many).*huggingface|HTTPError: 429",
         what="the hub takes no more requests from here for now",
         remedy="Wait, and log in: with a token more are taken.",
         next=Try(instead="hf auth login"),
@@ -129,7 +129,8 @@ HUB = (
     Symptom(
         code="DISK",
         hint="no space left on device",
-        pattern=r"^(?!.*(?:/dev/shm|shared memory|posix_fallocate|/psm_|/torch_|/sem\.))"
+        pattern=r"^(?!.*(?:/dev/shm|shared memory|posix_fallocate))"
+        r"(?!.*(?:<|: '?)/(?:psm_|sem\.|torch_\d))"
         r".*(?:No space left on device|\[Errno 28\]|os error 28)",
         what="the disk is full",
         remedy="Free space, or put the hub's cache elsewhere.",

@@ -124,7 +124,8 @@ MEMORY = (
     Symptom(
         code="SHM",
         hint="no space left on device",
-        pattern=r"No space left on device: '?/(?:psm_|dev/shm|torch_|sem\.)"
+        pattern=r"No space left on device: '?/(?:psm_|dev/shm|torch_\d|sem\.)"
+        r"|</torch_\d\S*>: No space left"
         r"|/dev/shm.*No space left on device|posix_fallocate failed ?: No space left",
         what="shared memory (/dev/shm) is full",
         remedy="Make it larger; a container needs --ipc=host or --shm-size 16g.",

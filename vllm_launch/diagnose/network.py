@@ -60,10 +60,7 @@ NETWORK = (
         for hint, pattern in (
             (
                 "permission denied",
-                (
-                    r"on address \('[^']*', \d+\b.*\): permission denied"
-                    r"|PermissionError: \[Errno 13\] Permission denied\s*$"
-                ),
+                r"on address \('[^']*', \d+\b.*\): permission denied",
             ),
             ("privileged port", r"cannot expose privileged port"),
         )

@@ -116,7 +116,10 @@ def container_of(
 
 def mounts_of(process: ProcessPlan, setup: ContainerSetup) -> tuple[tuple[str, str, bool], ...]:
     """What a server sees of its machine's files: outside, inside, whether it can be written."""
-    own = "" if setup is PORTABLE else own_hub_cache(process)  # what a batch gives never changes
+    # What a batch gives never changes; and HF_HUB_CACHE counts before HF_HOME.
+    handed = "HF_HUB_CACHE" in setup.passed_by_name and setup.hub_cache == setup.hub_cache_inside
+    named = "HF_HUB_CACHE" in process.env or not handed
+    own = own_hub_cache(process) if setup is not PORTABLE and named else ""
     cache = (own, own, True) if own else (setup.hub_cache, setup.hub_cache_inside, True)
     return (cache, *((path, path, False) for path in files_read(process)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from contextlib import suppress
 
 from ..errors import LaunchError
 from ..model.record import Record
@@ -68,6 +69,8 @@ def _whose(server: str) -> str:
 def inspect(container: Container, server: str) -> Inspected | None:
     """A container that was started for a server; None where there is none, or another's.
 
+    It is known by its id, or before that is noted by its label.
+
     Raises EngineSilent where that cannot be said.
     """
     done = ask(container.engine, "container", "inspect", container.id or container.name)
@@ -83,7 +86,8 @@ def inspect(container: Container, server: str) -> Inspected | None:
         raise EngineSilent(
             f"{container.engine} describes {container.name} in no known form"
         ) from None
-    return _inspected(found, state) if labels.get(_LABEL) == _whose(server) else None
+    known = bool(container.id) and found.get("Id") == container.id
+    return _inspected(found, state) if known or labels.get(_LABEL) == _whose(server) else None
 
 
 def _is_absent(complaint: str) -> bool:
@@ -112,19 +116,24 @@ def own(container: Container, server: str) -> str:
     return found.id if found is not None else ""
 
 
-def stop(container: Container, server: str, seconds: int) -> None:
-    """End a server's container: SIGTERM, and after so many seconds SIGKILL. Raises EngineSilent."""
+def stop(container: Container, server: str, seconds: int) -> bool:
+    """End a server's container: SIGTERM, and after so many seconds SIGKILL; False where none is.
+
+    Raises EngineSilent.
+    """
     if not (known := own(container, server)):
-        return
+        return False
     done = ask(container.engine, "stop", "-t", str(seconds), known, seconds=seconds + _SECONDS)
     if done.returncode != 0 and not _is_absent(done.stderr):
         raise EngineSilent(f"{container.engine}: {last_line(done.stderr)}")
+    return True
 
 
 def remove(container: Container, server: str) -> None:
-    """Take away a server's container that has ended. Raises EngineSilent."""
-    if known := own(container, server):
-        ask(container.engine, "rm", known)
+    """Take away a server's container that has ended, where the engine answers."""
+    with suppress(EngineSilent):
+        if known := own(container, server):
+            ask(container.engine, "rm", known)
 
 
 def logs(container: Container, server: str, *, follow: bool = False) -> list[str]:

@@ -14,7 +14,7 @@ _LONGEST = 1 << 16  # characters of a line that are looked at: the arguments may
 _ARGUMENTS = "non-default args:"
 
 # Behind the prefix of its own line: what clients say stands in a log as well.
-_BOUND = r"^[^]]*\] Starting vLLM (?:API )?server(?: \d+)? on (?P<a>https?://\S+)"
+_BOUND = r"^(?:\[[^]]*\]\s*)*[^]]*\] Starting vLLM (?:API )?server(?: \d+)? on (?P<a>https?://\S+)"
 
 # Stage, a part of every such line, the pattern, and what is said of it.
 _SIGNS = (

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .process import Identity
 
 _PROBE = 10.0  # seconds for one look
-_LOADING = (502, 503, 504)  # of a router or a proxy whose servers are not there yet
+# Of a router or a proxy whose servers are not there yet; vLLM says it when its engine has died.
+_LOADING = (502, 503, 504)
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 1.0)  # seconds between looks; the last one stays
 
 
@@ -69,7 +70,7 @@ def wait(
 
     Loading may take hours: while a process lives and is not heard, it loads. ``silence`` is how
     long one may take requests without answering, or answer with errors, before it counts as hung;
-    502, 503 and 504 say that what stands behind it loads.
+    of an address alone, 502, 503 and 504 say that what stands behind it loads.
     """
     from time import monotonic, sleep
 
@@ -146,9 +147,8 @@ class _Looks:
             self.hangs = error.what if error.final else self.hangs
             return False
         if reply.status != 200:
-            self._not_ready(
-                f"it answers with {reply.status}", None if reply.status in _LOADING else began
-            )
+            loads = reply.status in _LOADING and not self._server.watched
+            self._not_ready(f"it answers with {reply.status}", None if loads else began)
             if reply.location and 300 <= reply.status < 400:
                 self.hangs = f"it answers with {sent_on(reply)}"
             return False

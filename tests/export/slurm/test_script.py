@@ -311,8 +311,14 @@ def test_a_companion_is_awaited_at_its_machines_address():
     )
 
 
-@pytest.mark.parametrize("head", ["fd00::1", "ib-head"])
-def test_a_head_that_no_route_is_found_to_takes_an_interface(head):
+def test_by_a_heads_name_the_interface_is_that_of_its_nodes_address():
+    script = script_with("two nodes", HEAD_IP="ib-head")
+    assert 'IFACE_NAME=$(interface_to "${addresses[0]}")' in script
+    assert "--master-addr ib-head" in " ".join(script.split())
+
+
+def test_a_head_that_no_route_is_found_to_takes_an_interface():
+    head = "fd00::1"
     with pytest.raises(UsageError) as caught:
         script_with("two nodes", HEAD_IP=head)
     assert (caught.value.message, caught.value.hint) == (

@@ -72,7 +72,7 @@ def _script(brief: Brief) -> str:
         "IFACE_NAME": f"$(interface_to {_head_address(given, interface)})",
     }
     waited = {wait.node for command in made for wait in command.waits if not wait.host}
-    asked = {0} if interface and 0 not in given.nodes else set()
+    asked = {0} if interface and not _is_ipv4(given.nodes.get(0, "")) else set()
     addressed = sorted({*nodes_of.values(), *waited, *asked})
     return "\n".join(
         (
@@ -172,15 +172,17 @@ def _head_address(given: Given, interface: bool) -> str:
     head = given.nodes.get(0)
     if head is None:
         return '"${addresses[0]}"'
-    numbers = head.split(".")
-    if interface and not (
-        len(numbers) == 4 and all(n.isascii() and n.isdecimal() for n in numbers)
-    ):
+    if interface and ":" in head:
         raise UsageError(
             f"no interface can be found by the route to {head}: it is no IPv4 address",
             hint="give --endpoint IFACE_NAME=…",
         )
-    return quoted(head)
+    return quoted(head) if _is_ipv4(head) else '"${addresses[0]}"'
+
+
+def _is_ipv4(host: str) -> bool:
+    numbers = host.split(".")
+    return len(numbers) == 4 and all(n.isascii() and n.isdecimal() for n in numbers)
 
 
 def _used(grouped: Sequence[Group]) -> set[str]:
