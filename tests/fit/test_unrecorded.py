@@ -27,6 +27,7 @@ LLAMA_70B = LLAMA_8B.replace(
     layers=80, attention_heads=64, hidden_size=8192, intermediate_size=28672,
     split_dims=(28672,),
 )  # fmt: skip
+NO_HEADS = LLAMA_70B.replace(attention_heads=None, kv_heads=None)
 QWEN3_30B_A3B = Checkpoint(
     path="/x", layers=48, attention_heads=32, kv_heads=4, head_dim=128, hidden_size=2048,
     intermediate_size=6144, experts=128, expert_size=768, vocab_size=151936,
@@ -67,7 +68,11 @@ def test_nothing_is_estimated_from_half_a_shape(field: str) -> None:
         (LLAMA_70B, "rtx_4090_2x", 2),  # fits nowhere: the most there is
         (LLAMA_70B.replace(attention_heads=12, kv_heads=12, split_dims=(6144,)), "h100", 3),
         (LLAMA_70B.replace(bits=None), "h200", 8),
-        (LLAMA_70B.replace(attention_heads=None), "h200", 1),  # nothing to split by
+        (LLAMA_70B.replace(attention_heads=None), "h200", 1),  # nothing known of the weights
+        (NO_HEADS.replace(weight_bytes=26_700_000_000), "rtx_4090_2x", 2),
+        (NO_HEADS.replace(weight_bytes=26_700_000_000), "h100", 1),
+        (NO_HEADS.replace(weight_bytes=146_000_000_000), "h100", 4),
+        (NO_HEADS.replace(weight_bytes=999_000_000_000), "h100", 8),  # fits nowhere
     ],
 )
 def test_the_smallest_size_with_room(checkpoint: Checkpoint, hardware: str, size: int) -> None:

@@ -68,7 +68,7 @@ def _without_recipe(
     )
     again = Resolver(recipe, resolver.words)
     deployment = _resolved(again, request, host)
-    notes = unrecorded.remarks(recipe, checkpoint, choice)
+    notes = unrecorded.remarks(deployment, checkpoint)
     reasons = tuple(
         (subject, picked, "the only one" if subject == "variant" else why)
         for subject, picked, why in deployment.choice.reasons

@@ -80,11 +80,11 @@ def checkpoint_of(path: str, config: Mapping[str, Any], weight_bytes: int | None
 
 
 def _language_model(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config with the language model's own part on top."""
+    """The config with the language model's own part on top, as far as that says something."""
     shape: dict[str, Any] = {}
     inner: Any = config
     while isinstance(inner, dict):
-        shape.update(inner)
+        shape.update((key, value) for key, value in inner.items() if value is not None)
         parts = [inner.get(key) for key in _LANGUAGE]
         inner = next((part for part in parts if isinstance(part, dict)), None)
     return shape

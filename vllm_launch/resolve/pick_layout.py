@@ -126,8 +126,7 @@ def pick_strategy(choosing: Choosing, hardware: HardwareProfile, nodes: int) -> 
     offered = choosing.chooser.offered(hardware)
     asked = choosing.strategy
     if asked is not None:
-        if asked not in offered:
-            raise _not_offered(choosing, asked, offered, hardware)
+        check_offered(choosing, hardware)
         choosing.because("strategy", asked, choosing.set_by(choosing.request.strategy))
         return asked
     noun = "node" if nodes == 1 else "nodes"
@@ -169,10 +168,11 @@ def _usual(choosing: Choosing, names: Sequence[str], nodes: int) -> str | None:
     return next((name for name in preferred if name in names), None)
 
 
-def _not_offered(
-    choosing: Choosing, asked: str, offered: Sequence[str], hardware: HardwareProfile
-) -> UsageError:
-    return UsageError(
-        f"{choosing.recipe.id} does not offer the strategy {asked!r} on {hardware.id}",
-        hint=instead(asked, f"strategies on {hardware.id}", offered),
-    )
+def check_offered(choosing: Choosing, hardware: HardwareProfile) -> None:
+    """Raise UsageError for a strategy that is asked for, and not offered on the hardware."""
+    asked, offered = choosing.strategy, choosing.chooser.offered(hardware)
+    if asked is not None and asked not in offered:
+        raise UsageError(
+            f"{choosing.recipe.id} does not offer the strategy {asked!r} on {hardware.id}",
+            hint=instead(asked, f"strategies on {hardware.id}", offered),
+        )

@@ -8,6 +8,7 @@ from ..model.recipe import Meta, Model, Recipe, Size, Variant
 from ..model.source import Source, paired
 from .hardware import memory_per_gpu
 from .shapes import kv_cache, legal_tp_sizes, why_not_tp
+from .suitability import power_of_two
 from .weights import weight_bytes
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..model.checkpoint import Checkpoint
-    from ..model.choice import Choice
+    from ..model.deployment import Deployment, ProcessPlan
     from ..model.source import Arguments
     from ..model.taxonomy import HardwareProfile
 
@@ -106,15 +107,16 @@ def _cpu_memory(
 def tp_size(checkpoint: Checkpoint, hardware: HardwareProfile) -> int:
     """The smallest TP size that the shape allows and that has room for weights and KV cache.
 
-    Where none has, or nothing is known of the weights, the largest that the shape allows. One GPU
-    where it is not known how many heads there are to split.
+    Where none has, or nothing is known of the weights, the largest that the shape allows. Where
+    it is not known how many heads there are to split, powers of two are what is tried: most
+    models' heads divide by them; and one GPU is enough for weights that nothing is known of.
     """
-    if not checkpoint.attention_heads:
-        return 1
     legal = legal_tp_sizes(checkpoint, hardware.gpu_count, expert_parallel=False) or (1,)
+    if not checkpoint.attention_heads:
+        legal = tuple(size for size in legal if size == power_of_two(size))
     known = weight_bytes(checkpoint)
     if known is None:
-        return legal[-1]
+        return legal[-1] if checkpoint.attention_heads else 1
     share = memory_per_gpu(hardware) * _GB
     holding = [size for size in legal if known[0] * _HEADROOM <= share * size]
     wanted = min(checkpoint.context_length or _ROOM, _ROOM)
@@ -152,18 +154,19 @@ def _heads(checkpoint: Checkpoint) -> str:
     return "; ".join(filter(None, (said, known[1] if known else "weights unknown")))
 
 
-def remarks(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Iterator[str]:
+def remarks(deployment: Deployment, checkpoint: Checkpoint) -> Iterator[str]:
     """What to know of a plan that was made so."""
+    choice, base_args = deployment.choice, deployment.recipe.model.base_args
     known = weight_bytes(checkpoint)
     weights = known[1] if known else "nothing is known of the weights' size"
     yield f"{checkpoint.precision or 'precision unknown'}; {weights}"
-    if choice.strategy == "single_node_tp" and choice.request.tp is None:
-        yield from _guessed(checkpoint, choice.hardware)
+    if choice.strategy == "single_node_tp":
+        yield from _guessed(deployment.processes[0], checkpoint)
     size = choice.request.tp
     refused = why_not_tp(checkpoint, size, expert_parallel=False) if size else None
     if refused:
         yield f"--tp {size}: {refused}"
-    limits = [tokens[1] for flag, tokens, _ in recipe.model.base_args if flag == "--max-model-len"]
+    limits = [tokens[1] for flag, tokens, _ in base_args if flag == "--max-model-len"]
     if limits:
         own, context = checkpoint.context_length, limits[0]
         why = "the KV cache has room for no more, by an estimate"
@@ -173,9 +176,12 @@ def remarks(recipe: Recipe, checkpoint: Checkpoint, choice: Choice) -> Iterator[
         yield "the checkpoint has code of its own, which -- --trust-remote-code would run"
 
 
-def _guessed(checkpoint: Checkpoint, hardware: HardwareProfile) -> Iterator[str]:
+def _guessed(plan: ProcessPlan, checkpoint: Checkpoint) -> Iterator[str]:
     """The TP size, where too little is known to choose it well."""
-    taken = f"TP {tp_size(checkpoint, hardware)} is taken"
+    sizes = [argument for argument in plan.arguments if argument[0] == "--tensor-parallel-size"]
+    if not sizes or not sizes[0][2].layer.startswith(GENERIC):
+        return
+    taken = f"TP {sizes[0][1][1]} is taken"
     if not checkpoint.attention_heads:
         yield f"{taken}: the config does not say how many heads there are to split"
     elif weight_bytes(checkpoint) is None:
