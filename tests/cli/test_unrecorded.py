@@ -180,9 +180,26 @@ def test_the_size_and_what_it_stands_on(
     assert f"features none\n{notes}# note: no tool call parser" in ran.err
 
 
-def test_a_size_of_the_operators_own_is_not_told_again(operator: Operator) -> None:
+def test_without_heads_as_many_gpus_are_taken_as_hold_the_weights(operator: Operator) -> None:
+    path = cached(operator, **NO_HEADS)
+    index = {"metadata": {"total_size": 146_000_000_000}, "weight_map": {}}
+    path.with_name("model.safetensors.index.json").write_text(json.dumps(index))
+    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run")
+    assert ran.out == f"vllm serve {MODEL} \\\n  --tensor-parallel-size 4\n"
+    assert (
+        "# note: bf16; 146 GB of weights, as counted\n# note: TP 4 is taken: the config does not "
+        "say how many heads there are to split\n"
+    ) in ran.err
+
+
+@pytest.mark.parametrize(
+    "own", [("--tp", "2"), ("--", "--tensor-parallel-size", "2")], ids=["option", "behind --"]
+)
+def test_a_size_of_the_operators_own_is_not_told_again(
+    operator: Operator, own: tuple[str, ...]
+) -> None:
     cached(operator, **NO_HEADS)
-    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run", "--tp", "2")
+    ran = operator.run("serve", MODEL, "--hardware", "h100", "--dry-run", *own)
     assert "--tensor-parallel-size 2\n" in ran.out
     assert "is taken" not in ran.err
 

@@ -171,6 +171,14 @@ def compressed(form: str, **weights: object) -> dict[str, object]:
             {"text_config": {"quantization_config": {"quant_method": "fp8"}}, "dtype": "bfloat16"},
             "fp8", 8,
         ),
+        (
+            {
+                "text_config": {"quantization_config": None, "torch_dtype": None},
+                "quantization_config": {"quant_method": "fp8"}, "torch_dtype": "bfloat16",
+            },
+            "fp8", 8,
+        ),
+        ({"text_config": {"torch_dtype": None}, "torch_dtype": "bfloat16"}, "bf16", 16),
         ({"quantization_config": {"quant_method": "\033[31mevil"}}, "", None),
         ({"quantization_config": "fp8", "torch_dtype": "bfloat16"}, "bf16", 16),
     ],

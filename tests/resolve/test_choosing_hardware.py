@@ -235,7 +235,7 @@ class TestVariant:
             choose(recipe(self.THREE), hardware="rtx_5090")
         assert told(caught.value) == (
             "nothing_fits",
-            "variant small needs 90 GB, and 1 GPU of rtx_5090 have 32 GB",
+            "variant small needs 90 GB, and 1 GPU of rtx_5090 has 32 GB",
             "what would do: a larger machine",
         )
 

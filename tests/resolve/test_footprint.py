@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.resolve.build import arguments, deploy, recipe
+from tests.resolve.build import arguments, deploy, profile, recipe
 from vllm_launch.catalog.shelf import Shelf
 from vllm_launch.model.choice import Pool, Pools, Request
 from vllm_launch.resolve.footprint import shortfall
@@ -21,6 +21,21 @@ def test_a_pool_on_several_nodes_has_the_memory_of_them_all(nodes: int, told: st
     pools = Pools(prefill=pool, decode=pool)
     request = Request(hardware="gb200", strategy="pd_cluster", pools=pools)
     assert shortfall(resolver.resolve(resolver.choose(request))) == told
+
+
+@pytest.mark.parametrize(
+    ("pools", "told"),
+    [
+        (None, "variant v needs 100 GB, and half a GPU of h200 has 70.5 GB"),
+        (Pools(prefill=Pool(nodes=1), decode=Pool(nodes=1)), None),
+    ],
+    ids=["both on it", "one each"],
+)
+def test_two_pools_halve_the_only_gpu(pools: Pools | None, told: str | None) -> None:
+    resolver = recipe("variants: {v: {precision: bf16, vram_minimum_gb: 100}}")
+    one = profile("h200").replace(gpu_count=1, vram_gb=141)
+    choice = resolver.choose(Request(profile=one, variant="v", strategy="pd_cluster", pools=pools))
+    assert shortfall(resolver.resolve(choice)) == told
 
 
 @pytest.mark.parametrize(

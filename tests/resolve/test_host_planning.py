@@ -109,7 +109,7 @@ def test_the_default_variant_or_the_largest_that_fits(
             M3,
             Host("h200", gpus=1),
             {},
-            "variant mxfp8 needs 513 GB, and 1 GPU of h200 have 141 GB",
+            "variant mxfp8 needs 513 GB, and 1 GPU of h200 has 141 GB",
             "what would do: --nodes 4",
             id="nothing fits: the smallest, on as many nodes",
         ),
@@ -133,7 +133,7 @@ def test_the_default_variant_or_the_largest_that_fits(
             M3,
             Host("h200", gpus=1),
             {"strategy": "single_node_tep"},
-            "variant mxfp8 needs 513 GB, and 1 GPU of h200 have 141 GB",
+            "variant mxfp8 needs 513 GB, and 1 GPU of h200 has 141 GB",
             "what would do: --strategy multi_node_tp --nodes 4",
             id="a strategy for one node",
         ),
@@ -154,10 +154,18 @@ def test_the_default_variant_or_the_largest_that_fits(
             id="two pools of half a node",
         ),
         pytest.param(
+            M3,
+            Host("mi355x", gpus=1),
+            {"strategy": "pd_cluster"},
+            "variant mxfp4 needs 257 GB, and half a GPU of mi355x has 144 GB",
+            "what would do: --prefill 1 --decode 1",
+            id="two pools of half a GPU",
+        ),
+        pytest.param(
             DEEPSEEK,
             Host("h200", gpus=1),
             {},
-            "variant default needs 805 GB, and 1 GPU of h200 have 141 GB",
+            "variant default needs 805 GB, and 1 GPU of h200 has 141 GB",
             "what would do: --nodes 8",
             id="as many as heads divide by",
         ),
@@ -202,6 +210,30 @@ def test_nothing_fits_says_what_would(
         choose(recipe_id, on, **request_)
     assert told(caught.value) == ("nothing_fits", message, hint)
     assert caught.value.exit_status == 3
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param({"strategy": "pd_cluster"}, id="pools"),
+        pytest.param({"strategy": "multi_node_dep", "nodes": 2}, id="nodes with room"),
+        pytest.param({"strategy": "multi_node_dep", "variant": "default"}, id="a named variant"),
+        pytest.param({"strategy": "single_node_dep"}, id="one node, without room"),
+    ],
+)
+def test_a_strategy_that_is_not_offered_is_said_before_the_memory_is_judged(
+    request_: dict[str, Any],
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        choose(KIMI, Host("h200", gpus=4), **request_)
+    asked = request_["strategy"]
+    assert caught.value.message == f"{KIMI} does not offer the strategy {asked!r} on h200"
+    assert "strategies on h200: single_node_tp, multi_node_tp, " in caught.value.hint
+
+
+def test_a_model_that_does_not_run_there_is_said_before_its_strategy() -> None:
+    with pytest.raises(NothingFits, match="variant default runs on b200"):
+        choose(M31, Host("mi300x"), strategy="nonsense")
 
 
 def test_a_machine_that_cannot_join_others_is_not_told_to() -> None:

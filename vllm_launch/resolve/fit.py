@@ -6,9 +6,9 @@ from ..errors import LaunchError
 from ..model.choice import Pool, Pools
 from ..model.record import Record
 from .choosing import Choosing, is_multi_node
-from .footprint import gpus_of
+from .footprint import gpus_of, room_of
 from .hardware import memory_per_gpu
-from .pick_layout import usual_strategy
+from .pick_layout import pick_strategy, usual_strategy
 from .shapes import kv_cache
 from .suitability import ceil, enough_nodes, footprint, nodes_of_weights, power_of_two, too_old
 
@@ -59,7 +59,10 @@ class Load(Record):
 def fits(
     resolver: Resolver, request: Request, hardware: HardwareProfile, load: Load
 ) -> tuple[Fit, ...]:
-    """Every variant under every strategy that is offered on the hardware."""
+    """Every variant under every strategy that is offered on the hardware.
+
+    Raises NothingFits where none is.
+    """
     return _Table(resolver, request, hardware, load).rows()
 
 
@@ -84,7 +87,10 @@ class _Table:
         if against is not None:
             yield self._blank(variant, "").replace(change=against)
             return
-        for strategy in self.resolver.chooser.offered(self.hardware):
+        strategies = self.resolver.chooser.offered(self.hardware)
+        if not strategies:
+            pick_strategy(Choosing(self.resolver.chooser, self.request), self.hardware, 1)
+        for strategy in strategies:
             yield self._fit(variant, strategy)
 
     def _against(self, variant: Variant) -> str | None:
@@ -123,11 +129,10 @@ class _Table:
             deployment = self.resolver.resolve(self.resolver.choose(asked))
         except LaunchError as error:
             return fit.replace(change=error.message)
-        gpus = gpus_of(deployment)
         apart = deployment.deploy_type == "pd_cluster" and not deployment.pools_shared
         fit = fit.replace(
-            gpus=gpus,
-            has_gb=memory_per_gpu(self.hardware) * gpus,
+            gpus=gpus_of(deployment),
+            has_gb=room_of(deployment),
             nodes=len(deployment.processes) if apart else fit.nodes,
         )
         if fit.has_gb < (fit.needs_gb or 0):

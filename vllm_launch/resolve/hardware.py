@@ -42,3 +42,13 @@ def is_unsupported(support: Mapping[str, str], hardware: HardwareProfile) -> boo
 def memory_per_gpu(hardware: HardwareProfile) -> float:
     """Nominal GB of one device."""
     return hardware.vram_gb / hardware.gpu_count
+
+
+def have(room: float, hardware: HardwareProfile) -> str:
+    """The devices that make up so many GB, and that they have them; "half a GPU" where none do."""
+    count = round(room / memory_per_gpu(hardware), 1)
+    if count < 1:
+        return f"half a GPU of {hardware.id} has {room:g} GB"
+    if count == 1:
+        return f"1 GPU of {hardware.id} has {room:g} GB"
+    return f"{count:.0f} GPUs of {hardware.id} have {room:g} GB"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..errors import NothingFits, UsageError, instead
 from .choosing import is_multi_node
-from .hardware import memory_per_gpu
-from .pick_layout import usual_strategy
+from .hardware import have, memory_per_gpu
+from .pick_layout import check_offered, usual_strategy
 from .suitability import (
     ceil,
     enough_nodes,
@@ -105,6 +105,7 @@ def _of_host(
         raise _cannot(choosing, profile, reason)
     # A variant that is named with pools is measured against the very plan.
     if variant is not None and choosing.strategy != "pd_cluster":
+        check_offered(choosing, profile)
         room = _room(choosing, profile)
         if footprint(variant) > room:
             raise _too_big(choosing, variant, profile, room)
@@ -121,7 +122,7 @@ def _room(choosing: Choosing, hardware: HardwareProfile) -> float:
 
 
 def _pool_room(choosing: Choosing, hardware: HardwareProfile) -> float:
-    """GB of the smaller of two pools."""
+    """GB of the smaller of two pools; they halve the only GPU."""
     from .pools import ROLES, pool_plan
 
     strategy = choosing.chooser.strategy("pd_cluster")
@@ -129,7 +130,8 @@ def _pool_room(choosing: Choosing, hardware: HardwareProfile) -> float:
         pool_plan(choosing.recipe, strategy, hardware, role, choosing.request.pools)
         for role in ROLES
     ]
-    return memory_per_gpu(hardware) * min(plan.gpus * plan.nodes for plan in plans)
+    share = memory_per_gpu(hardware) / (1 if plans[0].masked else 2)
+    return share * min(plan.gpus * plan.nodes for plan in plans)
 
 
 def _too_big(
@@ -145,8 +147,7 @@ def _too_big(
         ways = [f"--variant {' or '.join(fitting)}"] if fitting else []
         ways += _more_nodes(choosing, footprint(variant), hardware)
     return NothingFits(
-        f"variant {variant.id} needs {footprint(variant):g} GB, and "
-        f"{_gpus(room, hardware)} have {room:g} GB",
+        f"variant {variant.id} needs {footprint(variant):g} GB, and {have(room, hardware)}",
         hint=f"what would do: {', '.join(ways) or 'a larger machine'}",
     )
 
@@ -156,11 +157,6 @@ def _stands(choosing: Choosing, hardware: HardwareProfile) -> bool:
     nodes = choosing.nodes or 1
     strategy = choosing.strategy or usual_strategy(choosing, hardware, nodes)
     return strategy is not None and is_multi_node(strategy) is (nodes > 1)
-
-
-def _gpus(room: float, hardware: HardwareProfile) -> str:
-    count = round(room / memory_per_gpu(hardware))
-    return f"{count} GPU{'s' * (count > 1)} of {hardware.id}"
 
 
 def _more_nodes(choosing: Choosing, needed: float, hardware: HardwareProfile) -> list[str]:
@@ -212,24 +208,29 @@ def _rank(choosing: Choosing, hardware: str) -> tuple[int, str]:
 
 
 def pick_variant(choosing: Choosing, hardware: HardwareProfile) -> Variant:
-    """The default variant, unless the hardware rules it out or cannot be added to."""
+    """The default variant, unless the hardware rules it out or cannot be added to.
+
+    Raises NothingFits where none can run, UsageError for a strategy that is not offered there.
+    """
     default = _default_variant(choosing)
     reason = choosing.chooser.why_not(default, hardware)
+    others = choosing.chooser.runnable(hardware)
+    if reason is not None and not others:
+        raise _cannot(choosing, hardware, reason)
     limited = not hardware.scalable or choosing.request.profile is not None
+    if limited:
+        check_offered(choosing, hardware)
     room = _room(choosing, hardware)
     if reason is None and not (limited and footprint(default) > room):
         choosing.because("variant", default.id, "the recipe's default")
         return default
-    others = choosing.chooser.runnable(hardware)
     fitting = [v for v in others if footprint(v) <= room]
-    if reason is None:
-        whole = room == hardware.vram_gb
-        has = f"{hardware.id} has" if whole else f"{_gpus(room, hardware)} have"
-        reason = f"{default.id} needs {footprint(default):g} GB and {has} {room:g}"
-    if not others:
-        raise _cannot(choosing, hardware, reason)
     if not fitting and limited:
         raise _too_big(choosing, min(others, key=footprint), hardware, room)
+    if reason is None:
+        whole = room == hardware.vram_gb
+        has = f"{hardware.id} has {room:g}" if whole else have(room, hardware).removesuffix(" GB")
+        reason = f"{default.id} needs {footprint(default):g} GB and {has}"
     best = max(fitting or others, key=footprint)
     choosing.because("variant", best.id, f"{reason}; the largest that runs there")
     return best
