@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.preflight.build import findings
+from tests.resolve import build
 from tests.resolve.build import library, own
 from vllm_launch.errors import LaunchError, NothingFits
 from vllm_launch.model.choice import Pool, Pools, Request
@@ -176,3 +177,11 @@ def test_what_is_planned_has_room_for_its_weights(recipe: str, name: str) -> Non
         except LaunchError:
             continue
         assert [what for what in refused(plan, name) if "needed for variant" in what] == [], asked
+
+
+def test_a_recipe_that_offers_no_strategy_there_has_no_table() -> None:
+    resolver = build.recipe("compatible_strategies: []")
+    with pytest.raises(NothingFits) as caught:
+        fits(resolver, Request(), build.profile("h200"), Load())
+    assert caught.value.message == "org/model offers no strategy for 1 node of h200"
+    assert caught.value.hint == "strategies: none"
